@@ -1,0 +1,78 @@
+//! Scratch files for probes: made, used and taken away, whatever happens in between.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use fs_sys::{Dir, ErrorKind, File, Mode};
+
+use crate::{Reason, Support};
+
+/// Two scratch names that no other probe of this process or another uses at the same time.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    dir: Dir,
+    first: OsString,
+    second: OsString,
+}
+
+impl Scratch {
+    pub(crate) fn new(dest: &Path) -> fs_sys::Result<Self> {
+        use std::sync::atomic::{AtomicU32, Ordering};
+        static NEXT: AtomicU32 = AtomicU32::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let name =
+            |part| OsString::from(format!(".fwt-probe-{}-{number}-{part}", std::process::id()));
+        Ok(Self { dir: fs_sys::open_dir(dest)?, first: name("a"), second: name("b") })
+    }
+
+    /// Writes a scratch file.
+    pub(crate) fn write(&self) -> fs_sys::Result<()> {
+        File::create(self.dir.at(&self.first), Mode(0o600))?.write_all_at(b"probe", 0)
+    }
+
+    /// Clones one scratch file into another.
+    pub(crate) fn clone_within(&self) -> fs_sys::Result<()> {
+        let first = File::create(self.dir.at(&self.first), Mode(0o600))?;
+        first.write_all_at(b"probe", 0)?;
+        File::create_clone(&first, self.dir.at(&self.second), Mode(0o600)).map(drop)
+    }
+
+    /// Clones the file at `sample` into a scratch file; the sample is only read.
+    pub(crate) fn clone_of(&self, sample: &Path) -> fs_sys::Result<()> {
+        let (parent, name) = (
+            sample.parent().unwrap_or(Path::new("/")),
+            sample.file_name().unwrap_or(OsStr::new(".")),
+        );
+        let from = fs_sys::open_dir(parent)?;
+        let source = File::open(from.at(name))?;
+        self.remove(&self.second);
+        File::create_clone(&source, self.dir.at(&self.second), Mode(0o600)).map(drop)
+    }
+
+    fn remove(&self, name: &OsStr) {
+        match fs_sys::remove_file_at(self.dir.at(name)) {
+            Err(error) if error.kind != ErrorKind::NotFound => {
+                tracing::warn!(%error, "a scratch file stays behind");
+            }
+            _ => {}
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        self.remove(&self.first);
+        self.remove(&self.second);
+    }
+}
+
+/// What an error of a clone means for the probe.
+pub(crate) fn support(done: fs_sys::Result<()>, cannot: Reason) -> Support {
+    let Err(error) = done else { return Support::Yes };
+    let reason = match error.kind {
+        ErrorKind::Unsupported => cannot,
+        ErrorKind::CrossDevice => Reason::CrossFilesystem,
+        _ => Reason::NotWritable,
+    };
+    Support::No { reason, detail: format!("{error}: {}", error.source) }
+}

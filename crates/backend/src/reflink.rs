@@ -1,0 +1,67 @@
+//! `reflink`: every file shares its extents with the source until one side writes.
+
+use std::path::Path;
+
+use copy_engine::{Cancel, Ladder, Method, Progress};
+
+use crate::contract::{Active, Backend, Error, Kind, Parent, Prepared, Site, Support};
+use crate::copy::prepare_with;
+use crate::probe::{Scratch, support};
+use crate::reason::Reason;
+
+/// The backend.
+#[derive(Clone, Copy, Debug)]
+pub struct Reflink;
+
+impl Backend for Reflink {
+    fn kind(&self) -> Kind {
+        Kind::Reflink
+    }
+
+    fn probe(&self, site: &Site<'_>) -> Support {
+        let scratch = match Scratch::new(site.dest) {
+            Ok(scratch) => scratch,
+            Err(error) => return support(Err(error), Reason::NotWritable),
+        };
+        match support(scratch.clone_within(), Reason::NoReflink) {
+            Support::Yes => {}
+            no @ Support::No { .. } => return no,
+        }
+        match site.sample {
+            // A sample that vanished or may not be read proves nothing either way.
+            Some(sample) => match scratch.clone_of(sample) {
+                Err(error)
+                    if !matches!(
+                        error.kind,
+                        fs_sys::ErrorKind::Unsupported | fs_sys::ErrorKind::CrossDevice
+                    ) =>
+                {
+                    Support::Yes
+                }
+                done => support(done, Reason::CrossFilesystem),
+            },
+            None => Support::Yes,
+        }
+    }
+
+    fn prepare(
+        &self,
+        parent: &Parent<'_>,
+        dest: &Path,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Prepared, Error> {
+        // A single file that cannot be shared (btrfs: `chattr +C`) is copied and counted as such.
+        let ladder = Ladder::new(Method::Reflink, Method::ReadWrite);
+        prepare_with(Kind::Reflink, &ladder, (parent, dest), progress, cancel)
+    }
+
+    fn attach(&self, _active: &Active) -> Result<(), Error> {
+        Ok(())
+    }
+
+    fn remove(&self, active: &Active) -> Result<(), Error> {
+        fs_sys::remove_tree(&active.path)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,37 @@
+//! Every system call of fwt: by descriptor where it matters, with typed errors and fault injection.
+//!
+//! This crate is the only home of `cfg(target_os)` and of any `unsafe`. It gives errno its meaning
+//! once ([`ErrorKind`]), so that callers match on "cannot here" and "failed" as different values.
+//!
+//! It must never follow a symbolic link below a [`Dir`], cross a mount while removing, replace an
+//! existing entry unless the function's name says so, or read the environment, the clock or the
+//! current directory.
+
+mod dir;
+mod error;
+pub mod faults;
+mod file;
+mod node;
+mod os;
+mod path;
+pub mod process;
+mod remove;
+mod stat;
+mod xattr;
+
+pub use dir::{Dir, Listed, Place};
+pub use error::{Error, ErrorKind, Result};
+pub use file::{File, Ranges};
+pub use node::{
+    hard_link, make_dir_at, read_link, remove_dir_at, remove_file_at, rename_at, set_link_owner,
+    set_times, stat_at, symlink,
+};
+pub use os::{FileSystem, Identity, mount_id};
+pub use path::{
+    canonicalize, exists, list, make_dir, make_dirs, open_dir, read_file, read_link_path,
+    remove_dir, remove_file, rename, rename_noreplace, replace_file, stat, stat_following,
+    symlink_path, write_new,
+};
+pub use remove::{Removed, remove_tree};
+pub use stat::{Kind, Mode, Owner, Stat, Time};
+pub use xattr::{Xattr, copy_xattrs};

@@ -1,0 +1,136 @@
+//! The admin directory of a linked worktree: `worktrees/NAME` in the common directory
+//! (`gitrepository-layout(5)`). git sees it only from the moment its `gitdir` file is there, which is
+//! the last to be put in place.
+
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::{Path, PathBuf};
+
+use fs_sys::{ErrorKind, Mode};
+
+use crate::object::ObjectId;
+use crate::{Repository, Result};
+
+/// The directory in the common directory that holds all admin directories.
+pub const ADMIN_PARENT: &str = "worktrees";
+
+/// The file that keeps git from pruning, moving or removing a worktree.
+pub const LOCK_FILE: &str = "locked";
+
+/// How often the making is tried when `worktrees` vanishes meanwhile: git removes it with the last
+/// worktree in it.
+const ATTEMPTS: usize = 10;
+
+/// An admin directory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Admin {
+    /// Where it is.
+    pub path: PathBuf,
+}
+
+/// What is in it from the start, besides the index.
+#[derive(Clone, Debug)]
+pub struct AdminFiles<'a> {
+    /// Why it is locked.
+    pub lock_reason: &'a str,
+    /// What HEAD says.
+    pub commit: ObjectId,
+}
+
+impl Admin {
+    /// Makes the admin directory `name`. The lock is its first file, so that no `git worktree prune`
+    /// takes it away half made.
+    pub fn create(repository: &Repository, name: &str, files: &AdminFiles<'_>) -> Result<Self> {
+        let parent = repository.common_dir.join(ADMIN_PARENT);
+        let path = parent.join(name);
+        let mut attempt = 1;
+        loop {
+            match make_locked(&parent, &path, files.lock_reason) {
+                Err(error) if error.kind == ErrorKind::NotFound && attempt < ATTEMPTS => {
+                    attempt += 1;
+                }
+                done => break done?,
+            }
+        }
+        let admin = Self { path };
+        admin.write("commondir", b"../..\n")?;
+        admin.write("HEAD", format!("{}\n", files.commit).as_bytes())?;
+        Ok(admin)
+    }
+
+    /// An existing admin directory of `repository`.
+    pub fn existing(repository: &Repository, name: &str) -> Self {
+        Self { path: repository.common_dir.join(ADMIN_PARENT).join(name) }
+    }
+
+    /// Where its index is.
+    pub fn index(&self) -> PathBuf {
+        self.path.join("index")
+    }
+
+    /// The content of the tree's `.git` file.
+    pub fn git_file(&self) -> Vec<u8> {
+        [b"gitdir: ", self.path.as_os_str().as_bytes(), b"\n"].concat()
+    }
+
+    /// Says where the tree is, which registers it. Not synced: after a power cut the tree's own files
+    /// may be missing too.
+    pub fn set_tree(&self, tree: &Path) -> Result<()> {
+        self.replace("gitdir", &git_file_line(tree))
+    }
+
+    /// Where it says the tree is.
+    pub fn tree(&self) -> Result<PathBuf> {
+        let line = fs_sys::read_file(&self.path.join("gitdir"))?;
+        let line = line.strip_suffix(b"\n").unwrap_or(&line);
+        let git_file = Path::new(std::ffi::OsStr::from_bytes(line));
+        Ok(git_file.parent().unwrap_or(git_file).to_owned())
+    }
+
+    /// Puts HEAD on a branch.
+    pub fn set_branch(&self, name: &str) -> Result<()> {
+        self.replace("HEAD", format!("ref: refs/heads/{name}\n").as_bytes())
+    }
+
+    /// Why it is locked; `None` if it is not.
+    pub fn lock_reason(&self) -> Result<Option<Vec<u8>>> {
+        match fs_sys::read_file(&self.path.join(LOCK_FILE)) {
+            Ok(mut reason) => {
+                reason.truncate(reason.trim_ascii_end().len());
+                Ok(Some(reason))
+            }
+            Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Unlocks it, if it is locked for this very reason.
+    pub fn unlock(&self, reason: &str) -> Result<()> {
+        if self.lock_reason()?.as_deref() == Some(reason.as_bytes()) {
+            fs_sys::remove_file(&self.path.join(LOCK_FILE))?;
+        }
+        Ok(())
+    }
+
+    fn replace(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        let beside = format!("{name}.fwt");
+        self.write(&beside, bytes)?;
+        Ok(fs_sys::rename(&self.path.join(&beside), &self.path.join(name))?)
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> Result<()> {
+        Ok(fs_sys::write_new(&self.path.join(name), bytes, Mode(0o666))?)
+    }
+}
+
+fn make_locked(parent: &Path, path: &Path, reason: &str) -> fs_sys::Result<()> {
+    match fs_sys::make_dir(parent, Mode(0o777)) {
+        Err(error) if error.kind != ErrorKind::Exists => return Err(error),
+        _ => {}
+    }
+    fs_sys::make_dir(path, Mode(0o777))?;
+    fs_sys::write_new(&path.join(LOCK_FILE), format!("{reason}\n").as_bytes(), Mode(0o666))
+}
+
+fn git_file_line(tree: &Path) -> Vec<u8> {
+    [tree.join(".git").as_os_str().as_bytes(), b"\n"].concat()
+}

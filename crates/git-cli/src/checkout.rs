@@ -1,0 +1,79 @@
+//! What git itself writes into a new tree.
+
+use std::ffi::{OsStr, OsString};
+use std::path::Path;
+
+use crate::object::ObjectId;
+use crate::run::words;
+use crate::{Context, Git, Repository, Result};
+
+/// A worktree for git to add, detached and locked from its first moment.
+#[derive(Clone, Copy, Debug)]
+pub struct WorktreeAdd<'a> {
+    /// Empty or absent; the admin directory is named after its last component.
+    pub path: &'a Path,
+    /// What HEAD will be.
+    pub commit: ObjectId,
+    /// Why it is locked.
+    pub lock_reason: &'a str,
+    /// How far git goes.
+    pub files: Files,
+}
+
+/// Who writes the files of a worktree that git adds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Files {
+    /// git.
+    Checkout,
+    /// The caller; git makes the admin directory alone.
+    None,
+}
+
+impl Git {
+    /// Fills the context's index with `tree`; no file is looked at or written.
+    pub fn read_tree(&self, context: Context<'_>, tree: ObjectId) -> Result<()> {
+        let tree = OsString::from(tree.to_string());
+        self.run(context, &[OsStr::new("read-tree"), &tree], &[]).map(drop)
+    }
+
+    /// Rewrites the context's index whole, without a shared part beside it. The context's git
+    /// directory must be the one that the shared part is in.
+    pub fn unsplit_index(&self, context: Context<'_>) -> Result<()> {
+        self.run(context, &words(["update-index", "--no-split-index"]), &[]).map(drop)
+    }
+
+    /// Writes these entries of the context's index into its working tree, filters included. What is
+    /// there already is an error.
+    pub fn checkout_entries(&self, context: Context<'_>, paths: &[&[u8]]) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        let mut input = Vec::new();
+        for path in paths {
+            input.extend_from_slice(path);
+            input.push(0);
+        }
+        let arguments = words(["checkout-index", "-z", "--stdin"]);
+        self.run(context, &arguments, &input).map(drop)
+    }
+
+    /// `git worktree add`.
+    pub fn add_worktree(&self, repository: &Repository, add: &WorktreeAdd<'_>) -> Result<()> {
+        let commit = OsString::from(add.commit.to_string());
+        let mut arguments = words([
+            "worktree",
+            "add",
+            "--quiet",
+            "--detach",
+            "--lock",
+            "--reason",
+            add.lock_reason,
+        ])
+        .to_vec();
+        if add.files == Files::None {
+            arguments.push(OsStr::new("--no-checkout"));
+        }
+        arguments.extend([OsStr::new("--"), add.path.as_os_str(), commit.as_os_str()]);
+        self.run(repository.context(), &arguments, &[]).map(drop)
+    }
+}

@@ -1,0 +1,28 @@
+//! git: one spawn site with a scrubbed environment, an intent a method, and git's file formats.
+//!
+//! Everything that changes a repository goes through the `git` program here. What is read and written
+//! without it is little and fixed: the index (parsed, and its stat blocks patched in a copy) and the
+//! small files of a linked worktree's admin directory.
+//!
+//! It must never run a hook, a file system monitor or a credential prompt on its own account, take an
+//! optional lock, fetch, write a shared configuration file, or decide anything by git's messages:
+//! those go to the person, exit codes and `-z` output to the program.
+
+mod admin;
+mod attributes;
+mod checkout;
+mod config;
+mod error;
+pub mod index;
+pub mod object;
+mod refs;
+mod repository;
+mod run;
+
+pub use admin::{ADMIN_PARENT, Admin, AdminFiles, LOCK_FILE};
+pub use attributes::{AttributeValue, Attributes};
+pub use checkout::{Files, WorktreeAdd};
+pub use config::Config;
+pub use error::{Error, Result};
+pub use repository::{Head, Located, Repository, Revision, locate};
+pub use run::{Context, Environment, Git};
