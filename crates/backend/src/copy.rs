@@ -6,8 +6,6 @@ use copy_engine::{Cancel, Ladder, Method, Options, Progress, copy_listed};
 use fs_sys::Mode;
 
 use crate::contract::{Active, Backend, Error, Kind, Parent, Prepared, Site, Support};
-use crate::probe::{Scratch, support};
-use crate::reason::Reason;
 
 /// The backend.
 #[derive(Clone, Copy, Debug)]
@@ -18,8 +16,10 @@ impl Backend for Copy {
         Kind::Copy
     }
 
-    fn probe(&self, site: &Site<'_>) -> Support {
-        support(Scratch::new(site.dest).and_then(|scratch| scratch.write()), Reason::NotWritable)
+    /// A directory of its own has been made at the destination already: what can hold that can hold
+    /// files.
+    fn probe(&self, _site: &Site<'_>) -> Support {
+        Support::Yes
     }
 
     fn prepare(

@@ -25,11 +25,6 @@ impl Scratch {
         Ok(Self { dir: fs_sys::open_dir(dest)?, first: name("a"), second: name("b") })
     }
 
-    /// Writes a scratch file.
-    pub(crate) fn write(&self) -> fs_sys::Result<()> {
-        File::create(self.dir.at(&self.first), Mode(0o600))?.write_all_at(b"probe", 0)
-    }
-
     /// Clones one scratch file into another.
     pub(crate) fn clone_within(&self) -> fs_sys::Result<()> {
         let first = File::create(self.dir.at(&self.first), Mode(0o600))?;
@@ -66,13 +61,16 @@ impl Drop for Scratch {
     }
 }
 
-/// What an error of a clone means for the probe.
-pub(crate) fn support(done: fs_sys::Result<()>, cannot: Reason) -> Support {
+/// What the outcome of a clone means for the probe. Only "cannot here" is a no: a full disk or a lost
+/// permission meets the tree itself next, and is reported as what it is.
+pub(crate) fn support(done: fs_sys::Result<()>) -> Support {
     let Err(error) = done else { return Support::Yes };
-    let reason = match error.kind {
-        ErrorKind::Unsupported => cannot,
-        ErrorKind::CrossDevice => Reason::CrossFilesystem,
-        _ => Reason::NotWritable,
+    let reason = if error.kind == ErrorKind::Unsupported {
+        Reason::NoReflink
+    } else if error.kind == ErrorKind::CrossDevice {
+        Reason::CrossFilesystem
+    } else {
+        return Support::Yes;
     };
     Support::No { reason, detail: format!("{error}: {}", error.source) }
 }

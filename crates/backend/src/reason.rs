@@ -12,8 +12,6 @@ pub enum Reason {
     NoReflink,
     /// Source and destination are on two file systems, which cannot share bytes.
     CrossFilesystem,
-    /// No file can be written at the destination.
-    NotWritable,
     /// The source's sparse checkout has no patterns for this other revision; git applies them.
     SparseCheckout,
 }
@@ -24,7 +22,6 @@ impl Reason {
         match self {
             Self::NoReflink => "no-reflink",
             Self::CrossFilesystem => "cross-filesystem",
-            Self::NotWritable => "not-writable",
             Self::SparseCheckout => "sparse-checkout",
         }
     }

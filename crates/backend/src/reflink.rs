@@ -7,7 +7,6 @@ use copy_engine::{Cancel, Ladder, Method, Progress};
 use crate::contract::{Active, Backend, Error, Kind, Parent, Prepared, Site, Support};
 use crate::copy::prepare_with;
 use crate::probe::{Scratch, support};
-use crate::reason::Reason;
 
 /// The backend.
 #[derive(Clone, Copy, Debug)]
@@ -19,29 +18,11 @@ impl Backend for Reflink {
     }
 
     fn probe(&self, site: &Site<'_>) -> Support {
-        let scratch = match Scratch::new(site.dest) {
-            Ok(scratch) => scratch,
-            Err(error) => return support(Err(error), Reason::NotWritable),
-        };
-        match support(scratch.clone_within(), Reason::NoReflink) {
-            Support::Yes => {}
-            no @ Support::No { .. } => return no,
-        }
-        match site.sample {
-            // A sample that vanished or may not be read proves nothing either way.
-            Some(sample) => match scratch.clone_of(sample) {
-                Err(error)
-                    if !matches!(
-                        error.kind,
-                        fs_sys::ErrorKind::Unsupported | fs_sys::ErrorKind::CrossDevice
-                    ) =>
-                {
-                    Support::Yes
-                }
-                done => support(done, Reason::CrossFilesystem),
-            },
-            None => Support::Yes,
-        }
+        let tried = Scratch::new(site.dest).and_then(|scratch| {
+            scratch.clone_within()?;
+            site.sample.map_or(Ok(()), |sample| scratch.clone_of(sample))
+        });
+        support(tried)
     }
 
     fn prepare(

@@ -2,10 +2,11 @@
 
 use std::ffi::OsStr;
 
-use fs_sys::{File, Mode, Owner, Place, Stat, Time};
+use fs_sys::{ErrorKind, File, Mode, Owner, Place, Stat, Time};
 
-use crate::method::{Ladder, Method};
-use crate::progress::Bytes;
+use crate::method::Method;
+use crate::progress::{Bytes, Cancel};
+use crate::{Options, Result};
 
 /// Up to here one read and one write beat `copy_file_range`, which sets up a pipe for each file.
 const SMALL_BYTES: u64 = 256 * 1024;
@@ -25,6 +26,11 @@ impl Attributes {
     pub(crate) fn of(stat: &Stat) -> Self {
         Self { owner: stat.owner, mode: stat.mode, mtime: stat.mtime }
     }
+
+    /// The same for an entry that stays with `owner`.
+    fn of_another(self, owner: Owner) -> Self {
+        Self { owner, mode: Mode(self.mode.0 & 0o1777), ..self }
+    }
 }
 
 /// A worker's memory for reading and writing.
@@ -36,11 +42,13 @@ pub(crate) fn copy_content<'a>(
     source: &File<'_>,
     stat: &Stat,
     place: Place<'a>,
-    ladder: &Ladder,
+    options: &Options<'_>,
     buffer: &mut Buffer,
-) -> fs_sys::Result<(File<'a>, Bytes)> {
-    // Never wider than it will be in the end, and never setuid before the owner is right.
-    let mode = stat.mode.permissions();
+) -> Result<(File<'a>, Bytes)> {
+    let ladder = options.ladder;
+    // Never wider for others than it will be in the end, and never setuid before the owner is right.
+    // Its owner may write until then: `user.*` attributes cannot be set otherwise.
+    let mode = Mode(stat.mode.permissions().0 | 0o200);
     let mut method = ladder.method();
     while method == Method::Reflink {
         if stat.size == 0 {
@@ -57,11 +65,11 @@ pub(crate) fn copy_content<'a>(
     }
     let file = File::create(place, mode)?;
     let copied = if stat.is_sparse() {
-        copy_sparse(source, &file, stat.size, buffer)?
+        copy_sparse(source, &file, stat.size, options.cancel, buffer)?
     } else if stat.size <= SMALL_BYTES || method == Method::ReadWrite {
-        read_write(source, &file, (0, stat.size), buffer)?
+        read_write(source, &file, (0, stat.size), options.cancel, buffer)?
     } else {
-        copy_ranges(source, &file, stat.size, ladder, buffer)?
+        copy_ranges(source, &file, stat.size, options, buffer)?
     };
     Ok((file, Bytes { cloned: 0, copied }))
 }
@@ -70,26 +78,28 @@ fn copy_ranges(
     source: &File<'_>,
     file: &File<'_>,
     size: u64,
-    ladder: &Ladder,
+    options: &Options<'_>,
     buffer: &mut Buffer,
-) -> fs_sys::Result<u64> {
+) -> Result<u64> {
     let mut offset = 0;
     while offset < size {
+        options.cancel.check()?;
         let length = usize::try_from((size - offset).min(RANGE_BYTES)).unwrap_or(usize::MAX);
         match file.copy_range_from(source, offset, length) {
-            // The source became shorter: the stat after the copy finds that out.
+            // The source became shorter, or the kernel only says so: files of /proc and some of FUSE
+            // do that. Reading finds out.
             Ok(0) => break,
             Ok(count) => {
-                ladder.succeeded();
+                options.ladder.succeeded();
                 offset += count as u64;
             }
             Err(error) => {
-                ladder.after(Method::CopyRange, error)?;
-                return Ok(offset + read_write(source, file, (offset, size), buffer)?);
+                options.ladder.after(Method::CopyRange, error)?;
+                break;
             }
         }
     }
-    Ok(offset)
+    Ok(offset + read_write(source, file, (offset, size), options.cancel, buffer)?)
 }
 
 /// Copies only what holds data, so that a disk image of 11 GB with 1 MB in it stays that small.
@@ -97,12 +107,13 @@ fn copy_sparse(
     source: &File<'_>,
     file: &File<'_>,
     size: u64,
+    cancel: &Cancel,
     buffer: &mut Buffer,
-) -> fs_sys::Result<u64> {
+) -> Result<u64> {
     let mut copied = 0;
     for range in source.data_ranges(size) {
         let (start, length) = range?;
-        copied += read_write(source, file, (start, start + length), buffer)?;
+        copied += read_write(source, file, (start, start + length), cancel, buffer)?;
     }
     file.set_length(size)?;
     Ok(copied)
@@ -112,14 +123,16 @@ fn read_write(
     source: &File<'_>,
     file: &File<'_>,
     (start, end): (u64, u64),
+    cancel: &Cancel,
     buffer: &mut Buffer,
-) -> fs_sys::Result<u64> {
+) -> Result<u64> {
     let Buffer(bytes) = buffer;
     if bytes.is_empty() {
         bytes.resize(usize::try_from(SMALL_BYTES).unwrap_or(usize::MAX), 0);
     }
     let mut offset = start;
     while offset < end {
+        cancel.check()?;
         let room = usize::try_from(end - offset).unwrap_or(usize::MAX).min(bytes.len());
         let count = source.read_at(&mut bytes[..room], offset)?;
         if count == 0 {
@@ -136,13 +149,11 @@ fn read_write(
 pub(crate) fn finish(file: &File<'_>, wanted: Attributes, who: User) -> fs_sys::Result<Stat> {
     file.set_mtime(wanted.mtime)?;
     let stat = file.stat()?;
-    let wanted = who.may_keep(wanted, stat.owner);
+    let wanted = who.give(wanted, stat.owner, |owner| file.set_owner(owner))?;
     if (stat.owner, stat.mode) == (wanted.owner, wanted.mode) {
         return Ok(stat);
     }
-    if stat.owner != wanted.owner {
-        file.set_owner(wanted.owner)?;
-    }
+    // A change of owner may have dropped bits: the mode comes last.
     file.set_mode(wanted.mode)?;
     file.stat()
 }
@@ -157,12 +168,8 @@ pub(crate) fn copy_link(
     fs_sys::symlink(target, place)?;
     fs_sys::set_times(place, wanted.mtime)?;
     let stat = fs_sys::stat_at(place)?;
-    let owner = who.may_keep(wanted, stat.owner).owner;
-    if owner == stat.owner {
-        return Ok(stat);
-    }
-    fs_sys::set_link_owner(place, owner)?;
-    fs_sys::stat_at(place)
+    let given = who.give(wanted, stat.owner, |owner| fs_sys::set_link_owner(place, owner))?;
+    if given.owner == stat.owner { Ok(stat) } else { fs_sys::stat_at(place) }
 }
 
 /// Who copies, which decides whose files may be made.
@@ -183,9 +190,33 @@ impl User {
         match self {
             Self::Root => wanted,
             Self::Plain if wanted.owner == made => wanted,
-            Self::Plain => Attributes { owner: made, mode: Mode(wanted.mode.0 & 0o1777), ..wanted },
+            Self::Plain => wanted.of_another(made),
         }
     }
+
+    /// Gives what was `made` by us to the wanted owner, by `set`, and says which attributes it can
+    /// have. Root in a container or a user namespace may be refused.
+    pub(crate) fn give(
+        self,
+        wanted: Attributes,
+        made: Owner,
+        set: impl FnOnce(Owner) -> fs_sys::Result<()>,
+    ) -> fs_sys::Result<Attributes> {
+        let wanted = self.may_keep(wanted, made);
+        if wanted.owner == made {
+            return Ok(wanted);
+        }
+        match set(wanted.owner) {
+            Ok(()) => Ok(wanted),
+            Err(error) if is_refusal(&error) => Ok(wanted.of_another(made)),
+            Err(error) => Err(error),
+        }
+    }
+}
+
+/// EPERM without `CAP_CHOWN`, EINVAL for an owner that the user namespace does not map.
+fn is_refusal(error: &fs_sys::Error) -> bool {
+    error.kind == ErrorKind::Denied || error.is_of_these_files()
 }
 
 #[cfg(test)]

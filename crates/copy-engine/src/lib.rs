@@ -38,7 +38,7 @@ pub struct Options<'a> {
     pub workers: NonZero<usize>,
     /// Told of every file.
     pub progress: &'a Progress,
-    /// Looked at before every file.
+    /// Looked at before every file, and within large ones.
     pub cancel: &'a Cancel,
 }
 

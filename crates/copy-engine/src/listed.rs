@@ -10,7 +10,7 @@ use walk::{CHUNK_FILES, Queue, run_tasks};
 use crate::file::{Attributes, Buffer, User, copy_content, copy_link, finish};
 use crate::manifest::{Item, Manifest, Node};
 use crate::progress::Bytes;
-use crate::{Error, Options, Result};
+use crate::{Options, Result};
 
 /// What a gate may look at.
 #[derive(Clone, Copy, Debug)]
@@ -53,8 +53,8 @@ pub struct Listed {
 }
 
 /// Copies the entries of `manifest` from `source` into the empty directory `dest`. Permission bits
-/// and times are kept, owners as root, setuid never; attributes and hard links are not, since git
-/// has none. All directories of the manifest exist afterwards.
+/// and times are kept, owners as root (those of directories too), setuid never; attributes and hard
+/// links are not, since git has none. All directories of the manifest exist afterwards.
 pub fn copy_listed(
     source: &Dir,
     dest: &Dir,
@@ -119,7 +119,7 @@ impl Job<'_> {
             Part::From(start) => start,
             Part::Whole => {
                 if let Ok(source) = &source {
-                    keep_directory_mode(source, &dest)?;
+                    keep_directory(source, &dest, self.user)?;
                 }
                 self.make_children(node, &dest, queue)?;
                 let rest = (CHUNK_FILES..node.items.len()).step_by(CHUNK_FILES);
@@ -150,15 +150,17 @@ impl Job<'_> {
 
     fn item(&self, worker: &mut Worker, source: &Dir, dest: &Dir, item: Item<'_>) -> Result<()> {
         let name = OsStr::from_bytes(item.name);
-        let done = match File::open(source.at(name)) {
-            Ok(file) => self.file(worker, &file, dest.at(name), item.id),
-            // O_NOFOLLOW on a link: it is copied as one.
-            Err(error) if error.kind == ErrorKind::Link => {
-                self.link(source.at(name), dest.at(name), item.id)
-            }
-            Err(error) => rejection(error).map(Err).map_err(Error::from),
+        let (from, to) = (source.at(name), dest.at(name));
+        // Looked at first: opening a FIFO would let its writer run on, opening a device may act.
+        let done = match fs_sys::stat_at(from) {
+            Ok(found) => match found.kind {
+                Kind::File => self.file(worker, from, to, item.id)?,
+                Kind::Symlink => self.link(from, to, item.id, &found)?,
+                Kind::Directory | Kind::Special => Err(Rejection::Missing),
+            },
+            Err(error) => Err(rejection(error)?),
         };
-        match done? {
+        match done {
             Ok((stat, bytes)) => {
                 worker.listed.copied.push((item.id, stat));
                 worker.listed.bytes.cloned += bytes.cloned;
@@ -173,19 +175,25 @@ impl Job<'_> {
     fn file(
         &self,
         worker: &mut Worker,
-        source: &File<'_>,
+        from: Place<'_>,
         place: Place<'_>,
         id: u32,
     ) -> Result<Copied> {
+        let source = match File::open(from) {
+            Ok(file) => file,
+            // A link since a moment ago.
+            Err(error) if error.kind == ErrorKind::Link => return Ok(Err(Rejection::Changed)),
+            Err(error) => return Ok(Err(rejection(error)?)),
+        };
         let before = source.stat()?;
         if before.kind != Kind::File {
             return Ok(Err(Rejection::Missing));
         }
-        if !self.gate.admits(id, &before, Content::File(source))? {
+        if !self.gate.admits(id, &before, Content::File(&source))? {
             return Ok(Err(Rejection::Declined));
         }
-        let ladder = self.options.ladder;
-        let (file, bytes) = copy_content(source, &before, place, ladder, &mut worker.buffer)?;
+        let buffer = &mut worker.buffer;
+        let (file, bytes) = copy_content(&source, &before, place, self.options, buffer)?;
         let wanted = Attributes { mode: before.mode.permissions(), ..Attributes::of(&before) };
         let stat = finish(&file, wanted, self.user)?;
         if source.stat()?.is_same_content(&before) && stat.size == before.size {
@@ -195,29 +203,20 @@ impl Job<'_> {
         Ok(Err(Rejection::Changed))
     }
 
-    fn link(&self, source: Place<'_>, place: Place<'_>, id: u32) -> Result<Copied> {
-        let copied = (|| {
-            let before = fs_sys::stat_at(source)?;
-            if before.kind != Kind::Symlink {
-                return Ok(Err(Rejection::Changed));
-            }
-            let target = fs_sys::read_link(source)?;
-            if !self.gate.admits(id, &before, Content::Link(&target))? {
-                return Ok(Err(Rejection::Declined));
-            }
-            if !fs_sys::stat_at(source)?.is_same_content(&before) {
-                return Ok(Err(Rejection::Changed));
-            }
-            Ok(Ok((target, before)))
-        })();
-        match copied {
-            Ok(Ok((target, before))) => {
-                let stat = copy_link(&target, Attributes::of(&before), place, self.user)?;
-                Ok(Ok((stat, Bytes::default())))
-            }
-            Ok(Err(why)) => Ok(Err(why)),
-            Err(error) => Ok(Err(rejection(error)?)),
+    fn link(&self, from: Place<'_>, place: Place<'_>, id: u32, before: &Stat) -> Result<Copied> {
+        let target = match fs_sys::read_link(from) {
+            Ok(target) => target,
+            Err(_) if !is_link_still(from, before)? => return Ok(Err(Rejection::Changed)),
+            Err(error) => return Ok(Err(rejection(error)?)),
+        };
+        if !self.gate.admits(id, before, Content::Link(&target))? {
+            return Ok(Err(Rejection::Declined));
         }
+        if !is_link_still(from, before)? {
+            return Ok(Err(Rejection::Changed));
+        }
+        let stat = copy_link(&target, Attributes::of(before), place, self.user)?;
+        Ok(Ok((stat, Bytes::default())))
     }
 }
 
@@ -233,6 +232,7 @@ fn rejection(error: fs_sys::Error) -> fs_sys::Result<Rejection> {
             | ErrorKind::Link
             | ErrorKind::CrossDevice
             | ErrorKind::IsADirectory
+            | ErrorKind::NameTooLong
     ) || is_special(&error)
     {
         Ok(Rejection::Missing)
@@ -240,6 +240,14 @@ fn rejection(error: fs_sys::Error) -> fs_sys::Result<Rejection> {
         Ok(Rejection::Unreadable)
     } else {
         Err(error)
+    }
+}
+
+/// Whether `before` is still what lstat says of the link. One that is gone is not.
+fn is_link_still(link: Place<'_>, before: &Stat) -> fs_sys::Result<bool> {
+    match fs_sys::stat_at(link) {
+        Ok(now) => Ok(now.is_same_content(before)),
+        Err(error) => rejection(error).map(|_| false),
     }
 }
 
@@ -251,11 +259,14 @@ fn is_special(error: &fs_sys::Error) -> bool {
 }
 
 /// A private directory stays private. One that its owner may not write in is left as it was made:
-/// git could not check anything out in it.
-fn keep_directory_mode(source: &Dir, dest: &Dir) -> Result<()> {
-    let wanted = source.stat()?.mode.permissions();
-    if wanted.0 & 0o700 == 0o700 && dest.stat()?.mode.permissions() != wanted {
-        dest.set_mode(wanted)?;
+/// git could not check anything out in it. Its owner is kept like that of the files in it.
+fn keep_directory(source: &Dir, dest: &Dir, user: User) -> Result<()> {
+    let (found, made) = (source.stat()?, dest.stat()?);
+    let wanted = Attributes { mode: found.mode.permissions(), ..Attributes::of(&found) };
+    let wanted = user.give(wanted, made.owner, |owner| dest.set_owner(owner))?;
+    let is_usable = wanted.mode.0 & 0o700 == 0o700;
+    if is_usable && (made.owner != wanted.owner || made.mode.permissions() != wanted.mode) {
+        dest.set_mode(wanted.mode)?;
     }
     Ok(())
 }

@@ -1,11 +1,11 @@
 //! Copying all that a walk finds, with times, attributes, hard links and holes.
 
-use std::collections::HashMap;
-use std::ffi::OsString;
+use std::collections::{HashMap, HashSet};
+use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
-use fs_sys::{Dir, ErrorKind, File, Kind, Mode, Place, Stat};
+use fs_sys::{Dir, ErrorKind, File, Kind, Mode, Place, Stat, Xattrs};
 use walk::{Descend, Directory, Entry, Ignore, Visitor, walk};
 
 use crate::file::{Attributes, Buffer, User, copy_content, copy_link, finish};
@@ -44,6 +44,8 @@ pub enum Skip {
     NestedRepository,
     /// It may not be read.
     Unreadable,
+    /// An ignored file that never held still long enough. One that no rule hides fails the copy.
+    KeepsChanging,
 }
 
 /// An entry that was left out.
@@ -97,13 +99,11 @@ pub fn copy_tree(
         links.extend(worker.links);
         directories.extend(worker.directories);
     }
-    for (path, first) in links {
-        tree.files.push((path.clone(), link_again(dest, &first, &path)?));
-    }
+    link_all(&shared, &mut tree, &links)?;
     // The deepest first: making an entry changes its directory's time.
-    directories.sort_by(|a, b| b.0.cmp(&a.0));
-    for (relative, wanted) in directories {
-        finish_directory(&dest.open_beneath(&relative)?, wanted, shared.user)?;
+    directories.sort_by(|a, b| b.relative.cmp(&a.relative));
+    for made in directories {
+        finish_directory(&dest.open_beneath(&made.relative)?, &made, &shared, &mut tree)?;
     }
     tree.skipped.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(tree)
@@ -122,9 +122,30 @@ struct Worker<'a> {
     shared: &'a Shared<'a>,
     tree: Tree,
     /// Further names, made when every first name is whole.
-    links: Vec<(PathBuf, PathBuf)>,
-    directories: Vec<(PathBuf, Attributes)>,
+    links: Vec<Link>,
+    directories: Vec<Made>,
     buffer: Buffer,
+}
+
+/// A further name of a file, and its first one.
+struct Link {
+    path: PathBuf,
+    first: PathBuf,
+}
+
+/// A directory that was made, and what it gets when everything in it is there: before, its time
+/// would not last, its mode might forbid to write in it, and its default ACL would go to its entries.
+struct Made {
+    relative: PathBuf,
+    wanted: Attributes,
+    xattrs: Xattrs,
+}
+
+/// A file that was copied; a link has no attributes.
+struct Copied {
+    stat: Stat,
+    bytes: Bytes,
+    lost: Vec<fs_sys::Xattr>,
 }
 
 impl<'a> Worker<'a> {
@@ -144,11 +165,11 @@ impl<'a> Worker<'a> {
 
     fn is_copied(&mut self, parent: &Directory, entry: &Entry) -> bool {
         let relative = parent.relative.join(&entry.name);
-        if entry.kind == Kind::Special {
-            self.skip(relative, Skip::Special);
-            return false;
-        }
         match self.shared.filter.judge(&parent.dir, &relative, entry.kind, entry.ignore) {
+            Verdict::Copy if entry.kind == Kind::Special => {
+                self.skip(relative, Skip::Special);
+                false
+            }
             Verdict::Copy => true,
             Verdict::LeaveOut => false,
             Verdict::Skip(skip) => {
@@ -162,16 +183,15 @@ impl<'a> Worker<'a> {
         self.shared.options.cancel.check()?;
         let relative = parent.relative.join(&entry.name);
         let (from, to) = (parent.dir.at(&entry.name), dest.at(&entry.name));
-        let copied = match entry.kind {
-            Kind::Symlink => self.link(from, to).map(Some),
-            Kind::File | Kind::Directory | Kind::Special => self.file(from, to, &relative),
-        };
-        match copied {
-            Ok(Some((stat, bytes))) => {
-                self.tree.bytes.cloned += bytes.cloned;
-                self.tree.bytes.copied += bytes.copied;
-                self.shared.options.progress.add(bytes);
-                self.tree.files.push((relative, stat));
+        match self.copy(from, to, &relative, entry.kind) {
+            Ok(Some(copied)) => {
+                self.tree.bytes.cloned += copied.bytes.cloned;
+                self.tree.bytes.copied += copied.bytes.copied;
+                self.shared.options.progress.add(copied.bytes);
+                for lost in copied.lost {
+                    self.tree.lost_attributes.push((relative.clone(), lost.name));
+                }
+                self.tree.files.push((relative, copied.stat));
                 Ok(())
             }
             Ok(None) => Ok(()),
@@ -181,23 +201,60 @@ impl<'a> Worker<'a> {
                 }
                 Ok(())
             }
+            Err(Error::KeepsChanging { .. }) if entry.ignore == Ignore::Ignored => {
+                self.skip(relative, Skip::KeepsChanging);
+                Ok(())
+            }
             Err(error) => Err(error),
         }
     }
 
-    fn link(&self, from: Place<'_>, to: Place<'_>) -> Result<(Stat, Bytes)> {
-        let target = fs_sys::read_link(from)?;
-        let wanted = Attributes::of(&fs_sys::stat_at(from)?);
-        Ok((copy_link(&target, wanted, to, self.shared.user)?, Bytes::default()))
-    }
-
-    /// `None` if it is a further name of a file that is copied elsewhere, or no file any more.
-    fn file(
+    /// Copies an entry as what it is; where that is not what was listed, it is looked at again.
+    fn copy(
         &mut self,
         from: Place<'_>,
         to: Place<'_>,
         relative: &Path,
-    ) -> Result<Option<(Stat, Bytes)>> {
+        listed: Kind,
+    ) -> Result<Option<Copied>> {
+        let mut kind = listed;
+        for _ in 0..ATTEMPTS {
+            let copied = match kind {
+                Kind::Symlink => self.link(from, to, relative),
+                Kind::File => self.file(from, to, relative),
+                Kind::Special => {
+                    self.skip(relative.to_owned(), Skip::Special);
+                    return Ok(None);
+                }
+                Kind::Directory => break,
+            };
+            match copied {
+                Err(Error::Fs(error)) if is_at(&error, from) && !is_skipped(&error) => {
+                    let now = fs_sys::stat_at(from)?.kind;
+                    if now == kind {
+                        return Err(error.into());
+                    }
+                    kind = now;
+                }
+                other => return other,
+            }
+        }
+        Err(Error::KeepsChanging { path: from.path() })
+    }
+
+    /// `None` if it is a further name of a link that is copied elsewhere.
+    fn link(&mut self, from: Place<'_>, to: Place<'_>, relative: &Path) -> Result<Option<Copied>> {
+        let target = fs_sys::read_link(from)?;
+        let before = fs_sys::stat_at(from)?;
+        if before.links > 1 && self.has_first_name(&before, relative) {
+            return Ok(None);
+        }
+        let stat = copy_link(&target, Attributes::of(&before), to, self.shared.user)?;
+        Ok(Some(Copied { stat, bytes: Bytes::default(), lost: Vec::new() }))
+    }
+
+    /// `None` if it is a further name of a file that is copied elsewhere, or no file any more.
+    fn file(&mut self, from: Place<'_>, to: Place<'_>, relative: &Path) -> Result<Option<Copied>> {
         let source = File::open(from)?;
         for _ in 0..ATTEMPTS {
             let before = source.stat()?;
@@ -205,17 +262,23 @@ impl<'a> Worker<'a> {
                 self.skip(relative.to_owned(), Skip::Special);
                 return Ok(None);
             }
+            let xattrs = Xattrs::read(&source, || from.path())?;
             if before.links > 1 && self.has_first_name(&before, relative) {
                 return Ok(None);
             }
-            let ladder = self.shared.options.ladder;
-            let (file, bytes) = copy_content(&source, &before, to, ladder, &mut self.buffer)?;
-            for lost in fs_sys::copy_xattrs(&source, &file, || to.path())? {
-                self.tree.lost_attributes.push((relative.to_owned(), lost.name));
+            let (options, user) = (self.shared.options, self.shared.user);
+            let copied = copy_content(&source, &before, to, options, &mut self.buffer);
+            let (file, bytes) = copied.or_else(|error| take_back(error, from, to))?;
+            let wanted = Attributes::of(&before);
+            let mut lost = Vec::new();
+            if !xattrs.is_empty() {
+                // The owner first: a change of it drops the capabilities of a program.
+                user.give(wanted, file.stat()?.owner, |owner| file.set_owner(owner))?;
+                lost = xattrs.write(&file, || to.path())?;
             }
-            let stat = finish(&file, Attributes::of(&before), self.shared.user)?;
+            let stat = finish(&file, wanted, user)?;
             if source.stat()?.is_same_content(&before) && stat.size == before.size {
-                return Ok(Some((stat, bytes)));
+                return Ok(Some(Copied { stat, bytes, lost }));
             }
             fs_sys::remove_file_at(to)?;
         }
@@ -230,7 +293,7 @@ impl<'a> Worker<'a> {
         drop(names);
         let is_other = first != relative;
         if is_other {
-            self.links.push((relative.to_owned(), first));
+            self.links.push(Link { path: relative.to_owned(), first });
         }
         is_other
     }
@@ -256,15 +319,16 @@ impl Visitor for Worker<'_> {
                 return Ok(Descend::Past);
             }
             Err(error) if error.kind == ErrorKind::NotFound => return Ok(Descend::Past),
+            Err(error) if matches!(error.kind, ErrorKind::NotADirectory | ErrorKind::Link) => {
+                return Err(Error::KeepsChanging { path: error.path });
+            }
             Err(error) => return Err(error.into()),
         };
         let dest = self.shared.dest.open_beneath(&parent.relative)?;
         fs_sys::make_dir_at(dest.at(&entry.name), Mode(0o700))?;
-        let made = dest.open_child(&entry.name)?;
-        for lost in fs_sys::copy_xattrs(&source, &made, || made.path().to_owned())? {
-            self.tree.lost_attributes.push((relative.clone(), lost.name));
-        }
-        self.directories.push((relative, Attributes::of(&source.stat()?)));
+        let wanted = Attributes::of(&source.stat()?);
+        let xattrs = Xattrs::read(&source, || source.path().to_owned())?;
+        self.directories.push(Made { relative, wanted, xattrs });
         self.tree.directories += 1;
         Ok(Descend::Into)
     }
@@ -288,6 +352,14 @@ impl Visitor for Worker<'_> {
     }
 }
 
+/// A source that can be opened and not read (a network file system may do that) leaves nothing.
+fn take_back<T>(error: Error, from: Place<'_>, to: Place<'_>) -> Result<T> {
+    if matches!(&error, Error::Fs(error) if is_at(error, from)) {
+        fs_sys::remove_file_at(to)?;
+    }
+    Err(error)
+}
+
 /// Whether an error at the source concerns this entry alone: it vanished, or may not be read.
 fn is_skipped(error: &fs_sys::Error) -> bool {
     matches!(error.kind, ErrorKind::NotFound | ErrorKind::Denied)
@@ -297,20 +369,43 @@ fn is_at(error: &fs_sys::Error, place: Place<'_>) -> bool {
     error.path == place.path()
 }
 
-fn link_again(dest: &Dir, first: &Path, path: &Path) -> Result<Stat> {
-    let open = |path: &Path| dest.open_beneath(path.parent().unwrap_or(Path::new("")));
-    let (from, to) = (open(first)?, open(path)?);
-    let name = |path: &Path| path.file_name().unwrap_or_default().to_owned();
-    let (first, path) = (name(first), name(path));
-    fs_sys::hard_link(from.at(&first), to.at(&path))?;
-    Ok(fs_sys::stat_at(to.at(&path))?)
+/// Makes the further names. Each changes the inode's link count and ctime: what lstat says of the
+/// group's names is known when the last one is there.
+fn link_all(shared: &Shared<'_>, tree: &mut Tree, links: &[Link]) -> Result<()> {
+    let open = |path: &Path| shared.dest.open_beneath(path.parent().unwrap_or(Path::new("")));
+    let mut firsts = HashSet::new();
+    for link in links {
+        shared.options.cancel.check()?;
+        let (from, to) = (open(&link.first)?, open(&link.path)?);
+        fs_sys::hard_link(from.at(name(&link.first)), to.at(name(&link.path)))?;
+        shared.options.progress.add(Bytes::default());
+        firsts.insert(link.first.as_path());
+    }
+    let mut stats = HashMap::new();
+    for first in firsts {
+        stats.insert(first, fs_sys::stat_at(open(first)?.at(name(first)))?);
+    }
+    for (path, stat) in &mut tree.files {
+        if let Some(now) = stats.get(path.as_path()) {
+            *stat = *now;
+        }
+    }
+    let further = links
+        .iter()
+        .filter_map(|link| stats.get(link.first.as_path()).map(|stat| (link.path.clone(), *stat)));
+    tree.files.extend(further);
+    Ok(())
 }
 
-fn finish_directory(dir: &Dir, wanted: Attributes, user: User) -> Result<()> {
-    let made = dir.stat()?;
-    let wanted = user.may_keep(wanted, made.owner);
-    if made.owner != wanted.owner {
-        dir.set_owner(wanted.owner)?;
+fn name(path: &Path) -> &OsStr {
+    path.file_name().unwrap_or_default()
+}
+
+fn finish_directory(dir: &Dir, made: &Made, shared: &Shared<'_>, tree: &mut Tree) -> Result<()> {
+    let found = dir.stat()?;
+    let wanted = shared.user.give(made.wanted, found.owner, |owner| dir.set_owner(owner))?;
+    for lost in made.xattrs.write(dir, || dir.path().to_owned())? {
+        tree.lost_attributes.push((made.relative.clone(), lost.name));
     }
     dir.set_mtime(wanted.mtime)?;
     dir.set_mode(wanted.mode)?;

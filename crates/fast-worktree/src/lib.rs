@@ -1,1 +1,28 @@
-//! fast-worktree
+//! Private worktrees for coding agents: the service behind every front end.
+//!
+//! A [`Request`](api::Request) goes in, a [`Response`](api::Response) comes out; front ends translate
+//! and have no logic of their own. Here it is decided what may be cloned, what is stamped clean, which
+//! backend makes a tree, and what may be removed.
+//!
+//! It must never modify a source, print, read the clock, the environment or the current directory
+//! (they come in with [`Settings`]), stamp as clean what was not compared, or remove what fwt did not
+//! make.
+
+pub mod api;
+mod chain;
+mod create;
+mod identity;
+mod list;
+mod manifest;
+mod name;
+mod place;
+mod remove;
+mod row;
+mod service;
+mod source;
+mod stamp;
+
+pub use backend::{Kind, Reason};
+pub use copy_engine::{Cancel, Progress};
+pub use git_cli::Environment;
+pub use service::{Service, Settings};

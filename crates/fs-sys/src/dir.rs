@@ -2,6 +2,7 @@
 
 use std::ffi::OsStr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Component, Path, PathBuf};
 
 use rustix::fs::{OFlags, openat};
@@ -57,9 +58,15 @@ impl Dir {
     /// Opens a directory at `relative` below this one. No link is followed, `..` does not lead out,
     /// and no mount point is crossed. The empty path is this directory.
     pub fn open_beneath(&self, relative: &Path) -> Result<Self> {
-        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
         let path = self.path.join(relative);
-        let fd = os::open_dir_beneath(self, relative)?;
+        let relative = if relative.as_os_str().is_empty() { Path::new(".") } else { relative };
+        let (first, mut rest) = split_for_one_call(relative);
+        let mut fd = os::open_dir_beneath(self, first)?;
+        while let Some(more) = rest {
+            let above = Self { fd, path: path.clone() };
+            let (next, left) = split_for_one_call(more);
+            (fd, rest) = (os::open_dir_beneath(&above, next)?, left);
+        }
         Ok(Self { fd, path })
     }
 
@@ -109,6 +116,23 @@ impl Dir {
         each: &mut dyn FnMut(Listed<'_>) -> Result<()>,
     ) -> Result<()> {
         os::list(self, buffer, each)
+    }
+}
+
+/// Bytes of a path that one call is given. The kernel takes 4,096 with the zero at the end; a deeper
+/// tree is reached in steps, since whoever works in a tree can make one that deep.
+const CALL_PATH_BYTES: usize = 4000;
+
+/// What one call takes of `relative`, and the rest of it.
+fn split_for_one_call(relative: &Path) -> (&Path, Option<&Path>) {
+    let bytes = relative.as_os_str().as_bytes();
+    let end = bytes.get(..CALL_PATH_BYTES).and_then(|head| head.iter().rposition(|b| *b == b'/'));
+    match end {
+        Some(end) if bytes.len() > CALL_PATH_BYTES => {
+            let path = |part| Path::new(OsStr::from_bytes(part));
+            (path(&bytes[..end]), Some(path(&bytes[end + 1..])))
+        }
+        _ => (relative, None),
     }
 }
 

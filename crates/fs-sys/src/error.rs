@@ -60,6 +60,9 @@ pub enum ErrorKind {
     Other,
 }
 
+/// The kernel's own ENOTSUPP, which is no errno of POSIX and has no name outside it.
+const LINUX_ENOTSUPP: i32 = 524;
+
 impl ErrorKind {
     fn of(errno: Errno) -> Self {
         match errno {
@@ -77,6 +80,10 @@ impl ErrorKind {
             Errno::MFILE | Errno::NFILE => Self::TooManyOpen,
             Errno::NAMETOOLONG => Self::NameTooLong,
             Errno::BUSY | Errno::TXTBSY => Self::Busy,
+            // macOS tells ENOTSUP from EOPNOTSUPP, and Linux lets NFS servers' 524 through.
+            _ if errno == Errno::NOTSUP || errno.raw_os_error() == LINUX_ENOTSUPP => {
+                Self::Unsupported
+            }
             _ => Self::Other,
         }
     }
@@ -89,6 +96,16 @@ impl Error {
 
     pub(crate) fn with_kind(self, kind: ErrorKind) -> Self {
         Self { kind, ..self }
+    }
+
+    /// Whether [`ErrorKind::Unsupported`] may be true of the two files of a clone or copy alone: the
+    /// kernel says EINVAL, or ETXTBSY of a swap file, also where the file system can otherwise.
+    pub fn is_of_these_files(&self) -> bool {
+        self.is_errno(Errno::INVAL) || self.is_errno(Errno::TXTBSY)
+    }
+
+    pub(crate) fn is_errno(&self, errno: Errno) -> bool {
+        self.source.raw_os_error() == Some(errno.raw_os_error())
     }
 
     /// An I/O error that this crate did not make itself, for callers that read through `std::io`.

@@ -21,7 +21,8 @@ impl<'a> File<'a> {
     /// Opens for reading. A link is an error; a FIFO or device that took the file's place does not
     /// block (the caller looks at [`File::stat`] before it reads).
     pub fn open(place: Place<'a>) -> Result<Self> {
-        let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        let flags =
+            OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         Self::open_with("open", place, flags, Mode(0))
     }
 
@@ -42,13 +43,6 @@ impl<'a> File<'a> {
     fn open_with(op: &'static str, place: Place<'a>, flags: OFlags, mode: Mode) -> Result<Self> {
         let fd = call(op, || place.path(), || openat(place.dir, place.name, flags, mode.raw()))?;
         Ok(Self { fd, place })
-    }
-
-    /// Opens an existing file for writing, for platforms whose clone call creates the file itself.
-    #[cfg(target_os = "macos")]
-    pub(crate) fn open_writable(place: Place<'a>) -> Result<Self> {
-        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-        Self::open_with("open", place, flags, Mode(0))
     }
 
     /// Where it was opened.
@@ -84,9 +78,10 @@ impl<'a> File<'a> {
     pub fn copy_range_from(&self, source: &File<'_>, offset: u64, length: usize) -> Result<usize> {
         self.call("copy", || os::copy_range(source.as_fd(), self.as_fd(), offset, length)).map_err(
             |error| {
-                // EINVAL is what old kernels say of file systems that cannot (copy_file_range(2)).
-                let is_invalid = error.source.raw_os_error() == Some(Errno::INVAL.raw_os_error());
-                if is_invalid { error.with_kind(ErrorKind::Unsupported) } else { error }
+                // EINVAL is what old kernels say of file systems that cannot (copy_file_range(2)),
+                // EPERM what a sandbox's filter says of the call: both files are open already.
+                let cannot = error.is_of_these_files() || error.is_errno(Errno::PERM);
+                if cannot { error.with_kind(ErrorKind::Unsupported) } else { error }
             },
         )
     }
@@ -159,7 +154,7 @@ impl Iterator for Ranges<'_, '_> {
         let start = match seek(SeekFrom::Data(self.next)) {
             Ok(start) => start,
             // ENXIO: nothing but a hole up to the end.
-            Err(error) if error.source.raw_os_error() == Some(Errno::NXIO.raw_os_error()) => {
+            Err(error) if error.is_errno(Errno::NXIO) => {
                 self.next = self.size;
                 return None;
             }

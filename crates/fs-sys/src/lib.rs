@@ -34,4 +34,4 @@ pub use path::{
 };
 pub use remove::{Removed, remove_tree};
 pub use stat::{Kind, Mode, Owner, Stat, Time};
-pub use xattr::{Xattr, copy_xattrs};
+pub use xattr::{Xattr, Xattrs, copy_xattrs};

@@ -52,6 +52,9 @@ pub fn read_link_path(path: &Path) -> Result<OsString> {
     with_parent(path, node::read_link)
 }
 
+/// Room for what files without a size usually hold.
+const PROC_BYTES: usize = 4096;
+
 /// Reads a whole file; a link at the end is not followed.
 pub fn read_file(path: &Path) -> Result<Vec<u8>> {
     with_parent(path, |place| {
@@ -60,8 +63,9 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>> {
         if stat.kind != Kind::File {
             return file.call("read", || Err(rustix::io::Errno::INVAL));
         }
-        // One byte more than the size, so that one read finds the end.
-        let mut bytes = vec![0; usize::try_from(stat.size).unwrap_or(0) + 1];
+        // One byte more than the size, so that one read finds the end. Files of /proc have no size.
+        let size = usize::try_from(stat.size).unwrap_or(0).saturating_add(1);
+        let mut bytes = vec![0; size.max(PROC_BYTES)];
         let mut filled = 0;
         loop {
             let count = file.read_at(&mut bytes[filled..], filled as u64)?;
@@ -77,16 +81,18 @@ pub fn read_file(path: &Path) -> Result<Vec<u8>> {
     })
 }
 
-/// Creates a file with these bytes, and fails if anything is there.
+/// Creates a file with these bytes, and fails if anything is there. It is whole or not there; the
+/// mode is cut by the umask.
 pub fn write_new(path: &Path, bytes: &[u8], mode: Mode) -> Result<()> {
     with_parent(path, |place| {
         let file = File::create(place, mode)?;
-        file.write_all_at(bytes, 0)
+        file.write_all_at(bytes, 0).inspect_err(|_| take_away(place))
     })
 }
 
 /// Puts a file with these bytes in place at once: written beside, synced, renamed over the old one.
-/// `temporary` is the name beside; what a crashed run left there is replaced.
+/// `temporary` is the name beside; what a crashed run left there is replaced, so whoever may write
+/// at the same time uses another name or holds a lock. The mode is cut by the umask.
 pub fn replace_file(path: &Path, temporary: &OsStr, bytes: &[u8], mode: Mode) -> Result<()> {
     with_parent(path, |place| {
         let beside = place.dir.at(temporary);
@@ -96,10 +102,18 @@ pub fn replace_file(path: &Path, temporary: &OsStr, bytes: &[u8], mode: Mode) ->
             return Err(error);
         }
         let file = File::create(beside, mode)?;
-        file.write_all_at(bytes, 0)?;
-        file.sync()?;
-        node::rename_at(beside, place)
+        file.write_all_at(bytes, 0)
+            .and_then(|()| file.sync())
+            .and_then(|()| node::rename_at(beside, place))
+            .inspect_err(|_| take_away(beside))
     })
+}
+
+/// Removes what a failed write made. The error to report is the write's, so this one is logged.
+fn take_away(place: Place<'_>) {
+    if let Err(error) = node::remove_file_at(place) {
+        tracing::warn!(path = %place.path().display(), %error, "a half-written file stays behind");
+    }
 }
 
 /// Makes one directory.
@@ -108,29 +122,47 @@ pub fn make_dir(path: &Path, mode: Mode) -> Result<()> {
 }
 
 /// Makes a directory and what is missing above it. Says which directories it made, the topmost
-/// first, so that a caller that fails can take exactly those away again.
+/// first, so that a caller that fails can take exactly those away again; if it fails itself, it has
+/// done so.
 pub fn make_dirs(path: &Path, mode: Mode) -> Result<Vec<PathBuf>> {
-    match make_dir(path, mode) {
-        Ok(()) => Ok(vec![path.to_owned()]),
-        Err(error) if error.kind == ErrorKind::Exists => {
-            if stat_following(path)?.kind == Kind::Directory {
-                Ok(Vec::new())
-            } else {
-                Err(error.with_kind(ErrorKind::NotADirectory))
-            }
-        }
+    match make_one(path, mode) {
+        Ok(made) => Ok(made.into_iter().collect()),
         Err(error) if error.kind == ErrorKind::NotFound => {
             let Some(parent) = path.parent() else { return Err(error) };
             let mut made = make_dirs(parent, mode)?;
-            match make_dir(path, mode) {
-                Ok(()) => made.push(path.to_owned()),
-                // Somebody else was quicker: theirs, not ours.
-                Err(error) if error.kind == ErrorKind::Exists => {}
-                Err(error) => return Err(error),
+            // A second time: somebody else may have been quicker, and then it is theirs, not ours.
+            match make_one(path, mode) {
+                Ok(is_ours) => made.extend(is_ours),
+                Err(error) => {
+                    take_dirs_away(&made);
+                    return Err(error);
+                }
             }
             Ok(made)
         }
         Err(error) => Err(error),
+    }
+}
+
+/// Makes a directory where there is none; the path comes back if this call made it.
+fn make_one(path: &Path, mode: Mode) -> Result<Option<PathBuf>> {
+    match make_dir(path, mode) {
+        Ok(()) => Ok(Some(path.to_owned())),
+        Err(error) if error.kind == ErrorKind::Exists => match stat_following(path) {
+            Ok(found) if found.kind == Kind::Directory => Ok(None),
+            // A file, or a link that leads nowhere.
+            _ => Err(error.with_kind(ErrorKind::NotADirectory)),
+        },
+        Err(error) => Err(error),
+    }
+}
+
+/// Removes the directories that a failed [`make_dirs`] made, the deepest first.
+fn take_dirs_away(made: &[PathBuf]) {
+    for path in made.iter().rev() {
+        if let Err(error) = remove_dir(path) {
+            tracing::warn!(path = %path.display(), %error, "a new directory stays behind");
+        }
     }
 }
 
@@ -177,7 +209,7 @@ fn is_absent(error: &Error) -> bool {
     matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
-fn with_parent<T>(path: &Path, act: impl FnOnce(Place<'_>) -> Result<T>) -> Result<T> {
+pub(crate) fn with_parent<T>(path: &Path, act: impl FnOnce(Place<'_>) -> Result<T>) -> Result<T> {
     let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else {
         return call("open", || path.to_owned(), || Err(rustix::io::Errno::ISDIR));
     };

@@ -1,13 +1,14 @@
 //! Removing a tree: links as links, and never across a mount.
 
-use std::ffi::OsString;
-use std::path::Path;
+use std::ffi::{OsStr, OsString};
+use std::path::{Path, PathBuf};
 
-use crate::dir::Dir;
+use crate::dir::{Dir, Place};
 use crate::error::{Error, ErrorKind, Result};
-use crate::node::{remove_dir_at, remove_file_at};
-use crate::path::{open_dir, remove_dir, stat};
+use crate::node::{remove_dir_at, remove_file_at, stat_at};
+use crate::path::with_parent;
 use crate::stat::{Kind, Mode};
+use crate::{os, process};
 
 /// What a removal did.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,60 +18,40 @@ pub struct Removed {
 }
 
 /// Removes the tree at `path`; already gone is success. A symbolic link is removed as a link, its
-/// target never touched. A mount point inside is an error that names it ([`ErrorKind::CrossDevice`]
-/// or [`ErrorKind::Busy`]): what is mounted there is not ours.
+/// target never touched, also when it takes a directory's place meanwhile. A mount point, `path`
+/// itself included, is an error that names it ([`ErrorKind::CrossDevice`] or [`ErrorKind::Busy`]):
+/// what is mounted there is not ours.
 pub fn remove_tree(path: &Path) -> Result<Removed> {
-    match stat(path) {
-        Ok(found) if found.kind == Kind::Directory => {}
-        Ok(_) => {
-            crate::path::remove_file(path)?;
-            return Ok(Removed { entries: 1 });
-        }
-        Err(error) if error.kind == ErrorKind::NotFound => return Ok(Removed::default()),
-        Err(error) => return Err(error),
-    }
     let mut removed = Removed::default();
-    let root = open_dir(path)?;
-    empty(&root, &mut removed)?;
-    match remove_dir(path) {
-        Err(error) if error.kind != ErrorKind::NotFound => return Err(error),
-        _ => removed.entries += 1,
-    }
+    with_parent(path, |place| {
+        let found = match stat_at(place) {
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
+            other => other?,
+        };
+        if found.kind == Kind::Directory {
+            remove_directory(place, &mut removed)
+        } else {
+            removed.count(remove_file_at(place))
+        }
+    })
+    .or_else(|error| {
+        // Only the way to it can be missing here.
+        let is_gone = error.kind == ErrorKind::NotFound && error.path == path;
+        if is_gone { Ok(()) } else { Err(error) }
+    })?;
     Ok(removed)
 }
 
-/// Empties `root`. The directories still to do are names on the heap, each opened anew from the
-/// root: neither the stack nor the descriptors grow with the depth.
-fn empty(root: &Dir, removed: &mut Removed) -> Result<()> {
-    let mut buffer = Vec::new();
-    let mut pending = vec![(std::path::PathBuf::new(), Visit::Empty)];
-    while let Some((relative, visit)) = pending.pop() {
-        if matches!(visit, Visit::Unlink) {
-            let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
-                continue;
-            };
-            remove_dir_at(root.open_beneath(parent)?.at(name))?;
-            removed.entries += 1;
-            continue;
+impl Removed {
+    /// Counts a removal. What somebody else removed first is as gone.
+    fn count(&mut self, unlinked: Result<()>) -> Result<()> {
+        match unlinked {
+            Ok(()) => self.entries += 1,
+            Err(error) if error.kind == ErrorKind::NotFound => {}
+            Err(error) => return Err(error),
         }
-        let dir = open_for_removal(root, &relative)?;
-        let mut entries: Vec<(OsString, Kind)> = Vec::new();
-        dir.list(&mut buffer, &mut |entry| {
-            entries.push((entry.name.to_owned(), entry.kind));
-            Ok(())
-        })?;
-        for (name, kind) in entries {
-            if kind == Kind::Directory {
-                let child = relative.join(&name);
-                pending.push((child.clone(), Visit::Unlink));
-                pending.push((child, Visit::Empty));
-            } else {
-                unlink(&dir, &name)?;
-                removed.entries += 1;
-            }
-        }
+        Ok(())
     }
-    Ok(())
 }
 
 #[derive(Clone, Copy)]
@@ -79,50 +60,75 @@ enum Visit {
     Unlink,
 }
 
-/// A directory without permissions is given them: it is about to go.
-fn open_for_removal(root: &Dir, relative: &Path) -> Result<Dir> {
-    match root.open_beneath(relative) {
-        Err(error) if error.kind == ErrorKind::Denied => {
-            make_writable(root, relative, error)?;
-            root.open_beneath(relative)
+/// Removes a directory with all in it. The directories still to do are names on the heap, each
+/// opened anew from the one above the tree, so that the tree itself may not be a mount point: neither
+/// the stack nor the descriptors grow with the depth.
+fn remove_directory(tree: Place<'_>, removed: &mut Removed) -> Result<()> {
+    let above = tree.dir;
+    let mut buffer = Vec::new();
+    let tree = PathBuf::from(tree.name);
+    let mut pending = vec![(tree.clone(), Visit::Unlink), (tree, Visit::Empty)];
+    while let Some((relative, visit)) = pending.pop() {
+        let opened = match visit {
+            Visit::Empty => open_for_removal(above, &relative),
+            Visit::Unlink => above.open_beneath(relative.parent().unwrap_or(Path::new(""))),
+        };
+        let dir = match opened {
+            Err(error) if error.kind == ErrorKind::NotFound => continue,
+            other => other?,
+        };
+        if matches!(visit, Visit::Unlink) {
+            let name = relative.file_name().unwrap_or_default();
+            removed.count(remove_dir_at(dir.at(name)))?;
+            continue;
         }
-        other => other,
-    }
-}
-
-fn make_writable(root: &Dir, relative: &Path, error: Error) -> Result<()> {
-    let (Some(parent), Some(name)) = (relative.parent(), relative.file_name()) else {
-        return Err(error);
-    };
-    let parent = root.open_beneath(parent)?;
-    let flags = rustix::fs::AtFlags::SYMLINK_NOFOLLOW;
-    let place = parent.at(name);
-    crate::error::call(
-        "chmod",
-        || place.path(),
-        || {
-            match rustix::fs::chmodat(place.dir, place.name, Mode(0o700).raw(), flags) {
-                // Kernels before 6.6 have no fchmodat2. The entry was listed as a directory, and a link
-                // that took its place meanwhile would only have its own tree's target changed.
-                Err(rustix::io::Errno::OPNOTSUPP) => rustix::fs::chmodat(
-                    place.dir,
-                    place.name,
-                    Mode(0o700).raw(),
-                    rustix::fs::AtFlags::empty(),
-                ),
-                other => other,
+        for (name, kind) in entries(&dir, &mut buffer)? {
+            if kind == Kind::Directory {
+                let child = relative.join(&name);
+                pending.push((child.clone(), Visit::Unlink));
+                pending.push((child, Visit::Empty));
+            } else {
+                removed.count(remove_file_at(dir.at(&name)))?;
             }
-        },
-    )
+        }
+    }
+    Ok(())
 }
 
-fn unlink(dir: &Dir, name: &std::ffi::OsStr) -> Result<()> {
-    match remove_file_at(dir.at(name)) {
-        Err(error) if error.kind == ErrorKind::Denied => {
-            dir.set_mode(Mode(0o700))?;
-            remove_file_at(dir.at(name))
-        }
-        Err(error) if error.kind == ErrorKind::NotFound => Ok(()),
-        other => other,
+fn entries(dir: &Dir, buffer: &mut Vec<u8>) -> Result<Vec<(OsString, Kind)>> {
+    let mut entries = Vec::new();
+    let listed = dir.list(buffer, &mut |entry| {
+        entries.push((entry.name.to_owned(), entry.kind));
+        Ok(())
+    });
+    match listed {
+        Err(error) if error.kind == ErrorKind::NotFound => Ok(Vec::new()),
+        other => other.map(|()| entries),
     }
+}
+
+/// Opens a directory whose entries are to go. One of our own that we may not list, search or write
+/// is given these permissions: it is about to go too.
+fn open_for_removal(above: &Dir, relative: &Path) -> Result<Dir> {
+    let dir = match above.open_beneath(relative) {
+        Err(error) if error.kind == ErrorKind::Denied => {
+            make_accessible(above, relative, error)?;
+            above.open_beneath(relative)?
+        }
+        other => other?,
+    };
+    let found = dir.stat()?;
+    if found.mode.0 & OWNER_ALL.0 != OWNER_ALL.0 && found.owner.uid == process::effective_user() {
+        dir.set_mode(OWNER_ALL)?;
+    }
+    Ok(dir)
+}
+
+const OWNER_ALL: Mode = Mode(0o700);
+
+fn make_accessible(above: &Dir, relative: &Path, denied: Error) -> Result<()> {
+    let parent = above.open_beneath(relative.parent().unwrap_or(Path::new("")))?;
+    let name: &OsStr = relative.file_name().unwrap_or_default();
+    // Why it could not be opened says more than why that could not be helped.
+    os::set_mode_unopened(parent.at(name), OWNER_ALL).map_err(|_| denied)
 }

@@ -42,6 +42,11 @@ impl Mode {
         Self(self.0 & 0o777)
     }
 
+    /// Whether nobody but the owner may do anything.
+    pub fn is_private(self) -> bool {
+        self.0.trailing_zeros() >= 6
+    }
+
     /// Whether the owner may execute.
     pub fn is_executable(self) -> bool {
         self.0 & 0o100 != 0

@@ -86,11 +86,6 @@ impl Admin {
         Ok(git_file.parent().unwrap_or(git_file).to_owned())
     }
 
-    /// Puts HEAD on a branch.
-    pub fn set_branch(&self, name: &str) -> Result<()> {
-        self.replace("HEAD", format!("ref: refs/heads/{name}\n").as_bytes())
-    }
-
     /// Why it is locked; `None` if it is not.
     pub fn lock_reason(&self) -> Result<Option<Vec<u8>>> {
         match fs_sys::read_file(&self.path.join(LOCK_FILE)) {
@@ -101,6 +96,22 @@ impl Admin {
             Err(error) if error.kind == ErrorKind::NotFound => Ok(None),
             Err(error) => Err(error.into()),
         }
+    }
+
+    /// The commits in HEAD's reflog, and in those of the worktree's own refs; git's lines begin with
+    /// the old id and the new one.
+    pub fn reflog_ids(&self) -> Result<Vec<ObjectId>> {
+        let log = match fs_sys::read_file(&self.path.join("logs/HEAD")) {
+            Ok(log) => log,
+            Err(error) if error.kind == ErrorKind::NotFound => return Ok(Vec::new()),
+            Err(error) => return Err(error.into()),
+        };
+        let ids = log.split(|byte| *byte == b'\n').flat_map(|line| {
+            line.split(|byte| *byte == b' ').take(2).filter_map(|field| {
+                ObjectId::from_hex(std::str::from_utf8(field).ok()?).filter(|id| !id.is_null())
+            })
+        });
+        Ok(ids.collect())
     }
 
     /// Unlocks it, if it is locked for this very reason.

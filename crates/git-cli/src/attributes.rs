@@ -36,20 +36,33 @@ pub struct Attributes {
     pub encoding: AttributeValue,
 }
 
+/// Whose `.gitattributes` files count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttributesIn {
+    /// Those of the context's index.
+    Index,
+    /// Those in the context's working tree.
+    WorkTree,
+}
+
 const NAMES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", "working-tree-encoding"];
 
 impl Git {
-    /// The attributes of every path, in the order of `paths`, as the `.gitattributes` files of
-    /// the index say (plus the repository's and the person's own), not those of the working tree.
-    pub fn attributes_in_index(
+    /// The attributes of every path, in the order of `paths`: by the `.gitattributes` files of one
+    /// place, and by the repository's, the person's and the system's own.
+    pub fn attributes(
         &self,
         context: Context<'_>,
+        place: AttributesIn,
         paths: &[&[u8]],
     ) -> Result<Vec<Attributes>> {
         if paths.is_empty() {
             return Ok(Vec::new());
         }
-        let mut arguments = words(["check-attr", "-z", "--cached", "--stdin"]).to_vec();
+        let mut arguments = words(["check-attr", "-z", "--stdin"]).to_vec();
+        if place == AttributesIn::Index {
+            arguments.push(OsStr::new("--cached"));
+        }
         arguments.extend(NAMES.map(OsStr::new));
         let mut input = Vec::new();
         for path in paths {

@@ -20,7 +20,7 @@ mod repository;
 mod run;
 
 pub use admin::{ADMIN_PARENT, Admin, AdminFiles, LOCK_FILE};
-pub use attributes::{AttributeValue, Attributes};
+pub use attributes::{AttributeValue, Attributes, AttributesIn};
 pub use checkout::{Files, WorktreeAdd};
 pub use config::Config;
 pub use error::{Error, Result};

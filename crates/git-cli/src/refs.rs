@@ -1,22 +1,14 @@
 //! Branches, and who can still reach a commit.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::PathBuf;
 
 use crate::object::ObjectId;
 use crate::run::words;
 use crate::{Context, Error, Git, Result};
 
 impl Git {
-    /// Whether a branch, tag or remote-tracking ref holds `commit`. `refs/fwt/*` does not count, nor
-    /// do stashes, notes and worktree HEADs.
-    pub fn is_reachable(&self, context: Context<'_>, commit: ObjectId) -> Result<bool> {
-        let contains = OsString::from(format!("--contains={commit}"));
-        let mut arguments =
-            vec![OsStr::new("for-each-ref"), OsStr::new("--count=1"), contains.as_os_str()];
-        arguments.extend(words(["--format=%(refname)", "refs/heads", "refs/tags", "refs/remotes"]));
-        self.run(context, &arguments, &[]).map(|output| !output.is_empty())
-    }
-
     /// Whether git takes `name` as a branch name.
     pub fn is_branch_name(&self, context: Context<'_>, name: &str) -> Result<bool> {
         match self.ask(context, &words(["check-ref-format", "--branch", name])) {
@@ -32,6 +24,13 @@ impl Git {
         // The old value is nothing: an existing branch is never moved.
         let arguments = [OsStr::new("update-ref"), &reference, &commit, OsStr::new("")];
         self.run(context, &arguments, &[]).map(drop)
+    }
+
+    /// Puts the context's HEAD on `refs/heads/NAME`; no file is looked at or written.
+    pub fn attach_head(&self, context: Context<'_>, name: &str) -> Result<()> {
+        let reference = OsString::from(format!("refs/heads/{name}"));
+        self.run(context, &[OsStr::new("symbolic-ref"), OsStr::new("HEAD"), &reference], &[])
+            .map(drop)
     }
 
     /// Deletes `refs/heads/NAME` if it is still at `commit`.
@@ -52,16 +51,43 @@ impl Git {
         self.ask(context, &words(["show-ref", "--verify", "--quiet", name]))
     }
 
-    /// Paths whose state differs from HEAD, as `git status --porcelain -z` prints them, untracked
-    /// files one by one.
-    pub fn status(&self, context: Context<'_>) -> Result<Vec<u8>> {
+    /// How many commits reachable from `heads` are on no branch, tag or remote-tracking ref.
+    pub fn count_unreachable(&self, context: Context<'_>, heads: &[ObjectId]) -> Result<u64> {
+        let mut input: String =
+            heads.iter().flat_map(|head| [head.to_string(), "\n".to_owned()]).collect();
+        input.push_str("HEAD\n--not\n--branches\n--tags\n--remotes\n");
+        let arguments = words(["rev-list", "--count", "--ignore-missing", "--stdin"]);
+        let output = self.run(context, &arguments, input.as_bytes())?;
+        let count = std::str::from_utf8(&output).ok().and_then(|text| text.trim().parse().ok());
+        count.ok_or(Error::Output { intent: "rev-list" })
+    }
+
+    /// Whether the index differs from HEAD.
+    pub fn has_staged_changes(&self, context: Context<'_>) -> Result<bool> {
+        let arguments =
+            words(["diff-index", "--cached", "--quiet", "--ignore-submodules=none", "HEAD", "--"]);
+        self.ask(context, &arguments).map(|is_same| !is_same)
+    }
+
+    /// A tracked file that differs from the index, or is in conflict; `None` if there is none.
+    pub fn first_changed_file(&self, context: Context<'_>) -> Result<Option<PathBuf>> {
         let arguments = words([
             "status",
             "--porcelain",
             "-z",
-            "--untracked-files=all",
+            "--untracked-files=no",
             "--ignore-submodules=none",
         ]);
-        self.run(context, &arguments, &[])
+        let output = self.run(context, &arguments, &[])?;
+        // `XY path NUL`
+        let first = output.split(|byte| *byte == 0).next().and_then(|record| record.get(3..));
+        Ok(first.filter(|path| !path.is_empty()).map(|path| PathBuf::from(OsStr::from_bytes(path))))
+    }
+
+    /// The paths in the context's index.
+    pub fn tracked_paths(&self, context: Context<'_>) -> Result<Vec<Vec<u8>>> {
+        let output = self.run(context, &words(["ls-files", "-z"]), &[])?;
+        let paths = output.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(<[u8]>::to_vec).collect())
     }
 }

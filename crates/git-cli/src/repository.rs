@@ -1,6 +1,6 @@
 //! Which repository a directory belongs to, and what a revision is there.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
@@ -77,14 +77,23 @@ impl Git {
             "--show-object-format",
             "--git-dir",
             "--git-common-dir",
+            "--show-toplevel",
         ];
-        let output = self.run(context, &words(common), &[])?;
-        let lines: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
-        // A path may hold newlines; then each question is asked on its own.
-        let [bare, format, git_dir, common_dir, b""] = lines[..] else {
+        // A bare repository has no top level, and a path may hold newlines: then each question is
+        // asked on its own.
+        let Ok(output) = self.run(context, &words(common), &[]) else {
             return self.repository_by_single_questions(directory);
         };
-        self.repository_of(directory, bare, format, (git_dir.to_vec(), common_dir.to_vec()))
+        let lines: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
+        let [b"false", format, git_dir, common_dir, work_tree, b""] = lines[..] else {
+            return self.repository_by_single_questions(directory);
+        };
+        Ok(Repository {
+            work_tree: Some(into_path(work_tree.to_vec())),
+            git_dir: into_path(git_dir.to_vec()),
+            common_dir: into_path(common_dir.to_vec()),
+            format: parse_format(format)?,
+        })
     }
 
     fn repository_by_single_questions(&self, directory: &Path) -> Result<Repository> {
@@ -92,29 +101,12 @@ impl Git {
             let arguments = words(["rev-parse", "--path-format=absolute", question]);
             self.run(Context::Discover(directory), &arguments, &[]).map(without_newline)
         };
-        let bare = ask("--is-bare-repository")?;
-        let format = ask("--show-object-format")?;
-        let directories = (ask("--git-dir")?, ask("--git-common-dir")?);
-        self.repository_of(directory, &bare, &format, directories)
-    }
-
-    fn repository_of(
-        &self,
-        directory: &Path,
-        bare: &[u8],
-        format: &[u8],
-        (git_dir, common_dir): (Vec<u8>, Vec<u8>),
-    ) -> Result<Repository> {
-        let work_tree = match bare {
-            b"true" => None,
-            _ => Some(self.top_level(directory)?),
-        };
-        let format = std::str::from_utf8(format).ok().and_then(ObjectFormat::from_name);
+        let is_bare = ask("--is-bare-repository")? == b"true";
         Ok(Repository {
-            work_tree,
-            git_dir: into_path(git_dir),
-            common_dir: into_path(common_dir),
-            format: format.ok_or(Error::Output { intent: "rev-parse" })?,
+            work_tree: if is_bare { None } else { Some(self.top_level(directory)?) },
+            git_dir: into_path(ask("--git-dir")?),
+            common_dir: into_path(ask("--git-common-dir")?),
+            format: parse_format(&ask("--show-object-format")?)?,
         })
     }
 
@@ -127,26 +119,32 @@ impl Git {
 
     /// What `revision` is; `None` if it names no commit.
     pub fn revision(&self, repository: &Repository, revision: &str) -> Result<Option<Revision>> {
-        let resolve = |kind: &str| -> Result<Option<ObjectId>> {
-            let name = OsString::from(format!("{revision}^{{{kind}}}"));
-            let arguments = [
-                OsStr::new("rev-parse"),
-                OsStr::new("--verify"),
-                OsStr::new("--quiet"),
-                OsStr::new("--end-of-options"),
-                &name,
-            ];
-            match self.run(repository.context(), &arguments, &[]) {
-                Ok(output) => parse_id(&output).map(Some),
-                // 1: no such revision; 128: it names an object that is no commit.
-                Err(Error::Failed { code: Some(1 | 128), .. }) => Ok(None),
-                Err(error) => Err(error),
-            }
-        };
-        let (Some(commit), Some(tree)) = (resolve("commit")?, resolve("tree")?) else {
-            return Ok(None);
-        };
-        Ok(Some(Revision { commit, tree }))
+        let names = ["commit", "tree"].map(|kind| OsString::from(format!("{revision}^{{{kind}}}")));
+        let [question, end] = words(["rev-parse", "--end-of-options"]);
+        let output =
+            match self.run(repository.context(), &[question, end, &names[0], &names[1]], &[]) {
+                Ok(output) => output,
+                // 128: no such revision, or it names an object that is no commit.
+                Err(Error::Failed { code: Some(128), .. }) => return Ok(None),
+                Err(error) => return Err(error),
+            };
+        // git prints `--end-of-options` back before git 2.47 or so; only the ids count.
+        let ids: Vec<ObjectId> = output
+            .split(|byte| *byte == b'\n')
+            .filter_map(|line| ObjectId::from_hex(std::str::from_utf8(line).ok()?))
+            .collect();
+        match ids[..] {
+            [commit, tree] => Ok(Some(Revision { commit, tree })),
+            _ => Err(Error::Output { intent: "rev-parse" }),
+        }
+    }
+
+    /// The full name of the ref that `revision` is a short name of; `None` if it is none.
+    pub fn full_name(&self, repository: &Repository, revision: &str) -> Result<Option<String>> {
+        let arguments = words(["rev-parse", "--symbolic-full-name", "--end-of-options", revision]);
+        let output = self.run(repository.context(), &arguments, &[])?;
+        let output = String::from_utf8_lossy(&output);
+        Ok(output.lines().find(|line| line.starts_with("refs/")).map(str::to_owned))
     }
 }
 
@@ -186,11 +184,9 @@ fn parse_head(bytes: &[u8]) -> Head {
     }
 }
 
-pub(crate) fn parse_id(output: &[u8]) -> Result<ObjectId> {
-    std::str::from_utf8(output)
-        .ok()
-        .and_then(|text| ObjectId::from_hex(text.trim_end()))
-        .ok_or(Error::Output { intent: "rev-parse" })
+fn parse_format(name: &[u8]) -> Result<ObjectFormat> {
+    let format = std::str::from_utf8(name).ok().and_then(ObjectFormat::from_name);
+    format.ok_or(Error::Output { intent: "rev-parse" })
 }
 
 fn into_path(bytes: Vec<u8>) -> PathBuf {

@@ -26,6 +26,20 @@ impl Environment {
         let variables = variables.into_iter().filter(|(name, _)| !is_foreign(name)).collect();
         Self { program: PathBuf::from("git"), variables }
     }
+
+    /// Where attributes outside a repository may be, the default places of `gitattributes(5)`: the
+    /// person's, and the system's by the common prefixes git is built with.
+    pub fn attribute_files(&self) -> Vec<PathBuf> {
+        let variable = |wanted: &str| {
+            let found = self.variables.iter().find(|(name, _)| name == wanted);
+            found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+        };
+        let config = variable("XDG_CONFIG_HOME")
+            .or_else(|| variable("HOME").map(|home| home.join(".config")));
+        let system = ["/etc", "/usr/local/etc", "/usr/etc", "/opt/homebrew/etc"];
+        let system = system.map(|prefix| Path::new(prefix).join("gitattributes"));
+        config.map(|config| config.join("git/attributes")).into_iter().chain(system).collect()
+    }
 }
 
 /// Starts git.
@@ -65,6 +79,11 @@ impl Git {
     /// Starts git in this environment.
     pub fn new(environment: Environment) -> Self {
         Self { environment }
+    }
+
+    /// What it sees of the environment.
+    pub fn environment(&self) -> &Environment {
+        &self.environment
     }
 
     /// Runs git and returns its standard output; any exit code but 0 is an error.
@@ -149,7 +168,9 @@ impl Git {
 
 /// The subcommand, for messages.
 fn intent(arguments: &[&OsStr]) -> &'static str {
-    const KNOWN: [&str; 14] = [
+    const KNOWN: [&str; 16] = [
+        "rev-list",
+        "ls-files",
         "rev-parse",
         "config",
         "check-attr",

@@ -19,7 +19,7 @@ pub(crate) const FILE_NAME: &str = "fwt.db";
 /// a stopped process or a dying disk comes near it.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 
-/// How often to try to change the journal mode, and how long to wait in between: SQLite answers
+/// How often to try to change the journal mode, and how long to wait in between: SQLite may answer
 /// that change with BUSY at once, whatever the busy timeout, to avoid a deadlock. Together as long
 /// as [`BUSY_TIMEOUT`].
 const JOURNAL_TRIES: u32 = 1000;
@@ -131,7 +131,7 @@ fn read_only(connection: Connection, path: PathBuf) -> Result<Registry> {
     let found = schema::version(&connection).at(&path)?;
     schema::require_known(found, &path)?;
     if found != 0 && found < schema::KNOWN {
-        return Err(Error::Older { path, found: u32::try_from(found).unwrap_or(u32::MAX) });
+        return Err(Error::Older { path, found: schema::number(found) });
     }
     Ok(Registry { connection, path, journal: Journal::Rollback })
 }
@@ -189,20 +189,11 @@ impl Journal {
         if now == name {
             return Ok(self);
         }
-        let mut tries = 1;
-        loop {
-            let set = connection
-                .pragma_update_and_check(None, "journal_mode", name, |row| row.get::<_, String>(0));
-            match set {
-                Err(error) if is_busy(&error) && tries < JOURNAL_TRIES => {
-                    tries += 1;
-                    std::thread::sleep(JOURNAL_WAIT);
-                }
-                Err(error) => return Err(error),
-                Ok(now) if now == "wal" => return Ok(Self::Wal),
-                Ok(_) => return Ok(Self::Rollback),
-            }
-        }
+        // Where SQLite does wait, it would wait for each of the tries.
+        connection.busy_timeout(Duration::ZERO)?;
+        let set = set_journal(connection, name)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        Ok(if set == "wal" { Self::Wal } else { Self::Rollback })
     }
 
     /// With a log, NORMAL loses at most the last commits to a power failure, never consistency;
@@ -213,6 +204,20 @@ impl Journal {
             Self::Rollback => "FULL",
         };
         connection.pragma_update(None, "synchronous", level)
+    }
+}
+
+/// Tries until nobody else is in the way, and says which mode it is then.
+fn set_journal(connection: &Connection, name: &str) -> rusqlite::Result<String> {
+    let mut tries = 1;
+    loop {
+        match connection.pragma_update_and_check(None, "journal_mode", name, |row| row.get(0)) {
+            Err(error) if is_busy(&error) && tries < JOURNAL_TRIES => {
+                tries += 1;
+                std::thread::sleep(JOURNAL_WAIT);
+            }
+            done => return done,
+        }
     }
 }
 

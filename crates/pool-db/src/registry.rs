@@ -190,26 +190,4 @@ impl Registry {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn synchronous(registry: &Registry) -> u32 {
-        registry.connection.pragma_query_value(None, "synchronous", |row| row.get(0)).unwrap()
-    }
-
-    #[test]
-    fn what_precedes_destruction_is_synced_in_full_and_only_that() {
-        const NORMAL: u32 = 1;
-        const FULL: u32 = 2;
-        let home = tempfile::tempdir().unwrap();
-        let registry = Registry::open(home.path()).unwrap();
-        assert_eq!(synchronous(&registry), NORMAL);
-        registry
-            .with_full_sync(|| {
-                assert_eq!(synchronous(&registry), FULL);
-                Ok(())
-            })
-            .unwrap();
-        assert_eq!(synchronous(&registry), NORMAL);
-    }
-}
+mod tests;

@@ -57,7 +57,6 @@ pub(crate) fn require_known(found: usize, path: &Path) -> Result<()> {
     if found <= KNOWN {
         return Ok(());
     }
-    let number = |version| u32::try_from(version).unwrap_or(u32::MAX);
     Err(Error::Newer { path: path.to_owned(), found: number(found), known: number(KNOWN) })
 }
 
@@ -74,6 +73,11 @@ pub(crate) fn migrate(connection: &Connection, path: &Path) -> Result<()> {
     for step in &STEPS[found..] {
         transaction.execute_batch(step).at(path)?;
     }
-    transaction.pragma_update(None, "user_version", KNOWN as i64).at(path)?;
+    transaction.pragma_update(None, "user_version", number(KNOWN)).at(path)?;
     transaction.commit().at(path)
+}
+
+/// A version as SQLite and messages have it.
+pub(crate) fn number(version: usize) -> u32 {
+    u32::try_from(version).unwrap_or(u32::MAX)
 }

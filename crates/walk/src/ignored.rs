@@ -4,9 +4,13 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use fs_sys::{Dir, ErrorKind, Kind};
+use fs_sys::ErrorKind::{Denied, Link, NotFound};
+use fs_sys::{Dir, Kind};
 use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
+
+/// The name of a file of rules.
+pub(crate) const RULES_FILE: &str = ".gitignore";
 
 /// What the rules say of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +34,20 @@ struct Level {
 }
 
 impl Rules {
-    /// These rules and those of the `.gitignore` in `dir`, which is at `relative`. A file that
-    /// cannot be read hides nothing: an entry too many is safer than one too few.
-    pub(crate) fn with_file_in(&self, dir: &Dir, relative: &Path) -> Self {
-        let Ok(Some(text)) = read_rules(dir) else { return self.clone() };
+    /// These rules and those of the `.gitignore` in `dir`, which is at `relative`. A file that may
+    /// not be read hides nothing: an entry too many is safer than one too few.
+    pub(crate) fn with_file_in(&self, dir: &Dir, relative: &Path) -> fs_sys::Result<Self> {
+        match read_rules(dir)? {
+            Some(text) => Ok(self.with_text(&text, relative)),
+            None => Ok(self.clone()),
+        }
+    }
+
+    fn with_text(&self, text: &[u8], relative: &Path) -> Self {
         let root = Path::new("/").join(relative);
         let mut builder = GitignoreBuilder::new(&root);
+        // An editor's byte order mark is no part of the first pattern.
+        let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         for line in text.split(|byte| *byte == b'\n') {
             let line = String::from_utf8_lossy(line);
             // A line that is no pattern is skipped, as git does.
@@ -67,17 +79,18 @@ impl Rules {
     }
 }
 
+/// git ignores larger ones too (`PATTERN_MAX_FILE_SIZE`).
+const MAX_RULES_BYTES: u64 = 100 << 20;
+
 fn read_rules(dir: &Dir) -> fs_sys::Result<Option<Vec<u8>>> {
-    let file = match fs_sys::File::open(dir.at(OsStr::new(".gitignore"))) {
+    let file = match fs_sys::File::open(dir.at(OsStr::new(RULES_FILE))) {
         Ok(file) => file,
         // git does not follow a `.gitignore` that is a link either.
-        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::Link) => {
-            return Ok(None);
-        }
+        Err(error) if matches!(error.kind, NotFound | Link | Denied) => return Ok(None),
         Err(error) => return Err(error),
     };
     let stat = file.stat()?;
-    if stat.kind != Kind::File {
+    if stat.kind != Kind::File || stat.size > MAX_RULES_BYTES {
         return Ok(None);
     }
     let mut text = vec![0; usize::try_from(stat.size).unwrap_or(0)];

@@ -4,8 +4,8 @@
 //! large that its files are shared out. The pool that runs the tasks serves every other parallel
 //! pass over directories too ([`run_tasks`]).
 //!
-//! It must never follow a link, cross a mount, open a file, or honour an ignore rule that is not in
-//! the tree itself: what only a global exclude hides is a file like any other.
+//! It must never follow a link, cross a mount, open anything but directories and `.gitignore` files,
+//! or honour an ignore rule that is not in the tree itself: what only a global exclude hides is a file like any other.
 
 mod ignored;
 mod pool;

@@ -79,16 +79,18 @@ impl<T> Drop for Busy<'_, T> {
     fn drop(&mut self) {
         let mut state = self.0.lock();
         state.busy -= 1;
-        let is_last = state.busy == 0 && state.tasks.is_empty();
+        // The panic is the outcome whatever the others still do.
+        state.is_stopped |= std::thread::panicking();
+        let is_end = state.is_stopped || (state.busy == 0 && state.tasks.is_empty());
         drop(state);
-        if is_last || std::thread::panicking() {
+        if is_end {
             self.0.changed.notify_all();
         }
     }
 }
 
-/// Runs `step` on every task and on those it pushes, on `workers` threads with a state of their own
-/// each, and returns these states. The first error stops the rest.
+/// Runs `step` on every task and on those it pushes, on up to `workers` threads with a state of their
+/// own each, and returns these states. The first error stops the rest.
 pub fn run_tasks<T, W, E>(
     workers: NonZero<usize>,
     first: Vec<T>,
@@ -116,8 +118,10 @@ where
         Ok(worker)
     };
     std::thread::scope(|scope| {
-        // This thread is the first worker: a small tree needs no other to start.
-        let others: Vec<_> = (1..workers.get()).map(|_| scope.spawn(work)).collect();
+        // This thread is the first worker, and where the system gives no more threads (a limit on
+        // processes) it is the last one too.
+        let start = |_| std::thread::Builder::new().spawn_scoped(scope, work).ok();
+        let others: Vec<_> = (1..workers.get()).map_while(start).collect();
         let mut states = vec![work()];
         for other in others {
             states.push(other.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
@@ -158,6 +162,25 @@ mod tests {
             },
         );
         assert_eq!(result, Err(100));
+    }
+
+    #[test]
+    fn a_panic_ends_the_run_and_comes_out() {
+        let workers = NonZero::new(4).unwrap();
+        let run = || {
+            run_tasks(
+                workers,
+                vec![0_u32],
+                || (),
+                |(), task, queue| {
+                    // Without end, if the panic of one did not stop the others.
+                    queue.push([task + 1, task + 1]);
+                    assert!(task < 200, "deliberate");
+                    Ok::<(), ()>(())
+                },
+            )
+        };
+        assert!(std::panic::catch_unwind(run).is_err());
     }
 
     #[test]

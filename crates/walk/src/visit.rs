@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use fs_sys::{Dir, Kind};
 
-use crate::ignored::{Ignore, Rules};
+use crate::ignored::{Ignore, RULES_FILE, Rules};
 use crate::pool::{Queue, run_tasks};
 
 /// Files that are visited in one go; a directory with more is shared out among the workers.
@@ -76,19 +76,13 @@ pub fn walk<V: Visitor>(
     let first =
         Task::Open { relative: PathBuf::new(), rules: Rules::default(), ignore: Ignore::Not };
     let new_worker = || (new_visitor(), Vec::new());
-    let workers = run_tasks(workers, vec![first], new_worker, |(visitor, buffer), task, queue| {
-        match task {
+    let workers =
+        run_tasks(workers, vec![first], new_worker, |(visitor, buffer), task, queue| match task {
             Task::Files { directory, files } => visitor.files(&directory, &files),
             Task::Open { relative, rules, ignore } => {
-                let opened = root.open_beneath(&relative);
-                let listed = opened.and_then(|dir| {
-                    let rules = match ignore {
-                        Ignore::Not => rules.with_file_in(&dir, &relative),
-                        // Nothing below an ignored directory can be taken back in.
-                        Ignore::Ignored => Rules::default(),
-                    };
+                let listed = root.open_beneath(&relative).and_then(|dir| {
                     let directory = Directory { relative: relative.clone(), dir, ignore };
-                    let entries = list(&directory, &rules, buffer)?;
+                    let (rules, entries) = list(&directory, &rules, buffer)?;
                     Ok((directory, rules, entries))
                 });
                 match listed {
@@ -98,22 +92,36 @@ pub fn walk<V: Visitor>(
                     Err(error) => visitor.unreadable(&relative, error),
                 }
             }
-        }
-    })?;
+        })?;
     Ok(workers.into_iter().map(|(visitor, _)| visitor).collect())
 }
 
-fn list(directory: &Directory, rules: &Rules, buffer: &mut Vec<u8>) -> fs_sys::Result<Vec<Entry>> {
+/// The entries of a directory, and the rules that hold for them.
+fn list(
+    directory: &Directory,
+    above: &Rules,
+    buffer: &mut Vec<u8>,
+) -> fs_sys::Result<(Rules, Vec<Entry>)> {
+    let ignore = directory.ignore;
     let mut entries = Vec::new();
     directory.dir.list(buffer, &mut |listed| {
-        let ignore = match directory.ignore {
-            Ignore::Ignored => Ignore::Ignored,
-            Ignore::Not => rules.judge(&directory.relative, listed.name, listed.kind),
-        };
         entries.push(Entry { name: listed.name.to_owned(), kind: listed.kind, ignore });
         Ok(())
     })?;
-    Ok(entries)
+    if ignore == Ignore::Ignored {
+        // Nothing below an ignored directory can be taken back in.
+        return Ok((Rules::default(), entries));
+    }
+    // Only what is listed as a file is opened: no call is lost where there are no rules, and a FIFO
+    // of that name is left alone.
+    let has_rules =
+        entries.iter().any(|entry| entry.kind == Kind::File && entry.name == RULES_FILE);
+    let (dir, relative) = (&directory.dir, &directory.relative);
+    let rules = if has_rules { above.with_file_in(dir, relative)? } else { above.clone() };
+    for entry in &mut entries {
+        entry.ignore = rules.judge(relative, &entry.name, entry.kind);
+    }
+    Ok((rules, entries))
 }
 
 fn visit<V: Visitor>(

@@ -12,6 +12,9 @@ use crate::file::File;
 use crate::process::{Liveness, ProcessId};
 use crate::stat::Mode;
 
+/// What reading an attribute says that is not there.
+pub(crate) const NO_ATTRIBUTE: Errno = Errno::NOENT;
+
 pub(crate) fn open_dir_beneath(dir: &Dir, relative: &Path) -> Result<OwnedFd> {
     crate::dir::open_by_component(dir, relative)
 }
@@ -45,6 +48,11 @@ pub(crate) fn copy_range(
     _length: usize,
 ) -> rustix::io::Result<usize> {
     Err(Errno::NOSYS)
+}
+
+/// Without a way to change a mode and not follow a link, it stays.
+pub(crate) fn set_mode_unopened(place: Place<'_>, _mode: Mode) -> Result<()> {
+    Err(Error::new("chmod", place.path(), Errno::NOSYS))
 }
 
 /// Without a rename that cannot replace, a finished tree cannot be published safely.

@@ -5,16 +5,19 @@ use std::os::fd::{AsFd as _, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
-use rustix::fs::{CWD, CloneFlags, RenameFlags};
+use rustix::fs::{AtFlags, CWD, CloneFlags, RenameFlags};
 use rustix::io::Errno;
 
 use super::{FileSystem, Identity};
 use crate::dir::{Dir, ListBuffer, Listed, Place};
-use crate::error::{Error, Result, call};
+use crate::error::{Error, ErrorKind, Result, call};
 use crate::file::File;
 use crate::node;
 use crate::process::{Liveness, ProcessId};
 use crate::stat::{Kind, Mode};
+
+/// What reading an attribute says that is not there.
+pub(crate) const NO_ATTRIBUTE: Errno = Errno::NOATTR;
 
 pub(crate) fn open_dir_beneath(dir: &Dir, relative: &Path) -> Result<OwnedFd> {
     crate::dir::open_by_component(dir, relative)
@@ -54,9 +57,13 @@ pub(crate) fn create_clone<'a>(
         || place.path(),
         || rustix::fs::fclonefileat(source.as_fd(), place.dir, place.name, CloneFlags::NOOWNERCOPY),
     )?;
-    let file = File::open_writable(place)?;
-    file.set_mode(mode)?;
-    Ok(file)
+    // For reading: a clone of a read-only file is read-only too, and everything that is set on a
+    // file needs its owner, not a descriptor for writing.
+    let opened = File::open(place).and_then(|file| file.set_mode(mode).map(|()| file));
+    if opened.is_err() {
+        node::remove_file_at(place)?;
+    }
+    opened
 }
 
 /// There is no copy_file_range: the caller reads and writes.
@@ -67,6 +74,12 @@ pub(crate) fn copy_range(
     _length: usize,
 ) -> rustix::io::Result<usize> {
     Err(Errno::NOTSUP)
+}
+
+/// Sets the mode of an entry that may not be opened; a link is not followed.
+pub(crate) fn set_mode_unopened(place: Place<'_>, mode: Mode) -> Result<()> {
+    let flags = AtFlags::SYMLINK_NOFOLLOW;
+    call("chmod", || place.path(), || rustix::fs::chmodat(place.dir, place.name, mode.raw(), flags))
 }
 
 pub(crate) fn rename_noreplace(from: &Path, to: &Path) -> Result<()> {
@@ -89,7 +102,11 @@ pub(crate) fn list(
         }
         let kind = match Kind::of(entry.file_type()) {
             Some(kind) => kind,
-            None => node::stat_at(dir.at(name))?.kind,
+            None => match node::stat_at(dir.at(name)) {
+                Ok(stat) => stat.kind,
+                Err(error) if error.kind == ErrorKind::NotFound => continue,
+                Err(error) => return Err(error),
+            },
         };
         each(Listed { name, kind })?;
     }

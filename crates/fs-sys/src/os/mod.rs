@@ -7,7 +7,8 @@ mod current;
 
 pub use current::mount_id;
 pub(crate) use current::{
-    copy_range, create_clone, list, liveness, open_dir_beneath, rename_noreplace, this_process,
+    NO_ATTRIBUTE, copy_range, create_clone, list, liveness, open_dir_beneath, rename_noreplace,
+    set_mode_unopened, this_process,
 };
 
 /// What a file system is, as far as it decides anything.

@@ -57,6 +57,11 @@ impl Index {
         parse::parse(bytes, format)
     }
 
+    /// The file, as it was parsed.
+    pub fn bytes(&self) -> &[u8] {
+        &self.raw
+    }
+
     /// The number of entries in this file; a split index has more in its shared file.
     pub fn len(&self) -> usize {
         self.records.len()

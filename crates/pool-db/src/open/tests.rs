@@ -76,3 +76,22 @@ fn an_unwritable_old_database_is_refused_and_an_empty_one_is_empty() {
     assert!(read_only(connect_read_only(&path), path).is_ok());
     assert!(Registry::open_existing(home.path()).unwrap().is_none());
 }
+
+/// SQLite's busy timeout does not cover it, so another's transaction must be waited for here.
+#[test]
+fn the_journal_change_waits_for_a_reader() {
+    for (before, after) in [(Journal::Rollback, Journal::Wal), (Journal::Wal, Journal::Rollback)] {
+        let (_home, path) = made();
+        let reader = connect(&path).unwrap();
+        assert_eq!(before.set(&reader).unwrap(), before);
+        reader.execute_batch("BEGIN; SELECT * FROM worktrees").unwrap();
+        std::thread::scope(|scope| {
+            let changed = scope.spawn(|| after.set(&connect(&path).unwrap()).unwrap());
+            std::thread::sleep(JOURNAL_WAIT * 5);
+            assert!(!changed.is_finished(), "{after:?}");
+            reader.execute_batch("COMMIT").unwrap();
+            drop(reader);
+            assert_eq!(changed.join().unwrap(), after);
+        });
+    }
+}

@@ -1,13 +1,10 @@
 //! Rows: what goes in comes out, names and paths are unique, and each move is a compare-and-set.
 
 use std::path::Path;
-use std::time::Instant;
 
 use pool_db::{Error, Registry, RepositoryIdentity, State, Worktree};
 
 use crate::common::{NOW, REPOSITORY, odd_worktree, registry, worktree};
-
-mod common;
 
 /// Inserts a worktree that is in `state`.
 fn insert_in(registry: &Registry, state: State) -> Worktree {
@@ -90,13 +87,11 @@ fn a_name_is_taken_in_its_repository_only() {
     registry.insert(&first).unwrap();
 
     let mut second = Worktree { path: "/elsewhere".into(), ..worktree("same") };
-    match registry.insert(&second).unwrap_err() {
-        Error::NameTaken(holder) => {
-            assert_eq!((holder.id, holder.path), (first.id, first.path.clone()));
-            assert_eq!((holder.name.as_str(), holder.state), ("same", State::Making));
-        }
-        error => panic!("{error:?}"),
-    }
+    let error = registry.insert(&second).unwrap_err();
+    let Error::NameTaken(holder) = error else { panic!("{error:?}") };
+    assert_eq!((holder.id, holder.path), (first.id, first.path.clone()));
+    assert_eq!((holder.name.as_str(), holder.state), ("same", State::Making));
+
     second.repository.identity.uid += 1;
     registry.insert(&second).unwrap();
     assert_eq!(registry.find_by_name_anywhere("same").unwrap().len(), 2);
@@ -237,43 +232,4 @@ fn lists_are_sorted_by_age() {
     let names = |rows: Vec<Worktree>| rows.into_iter().map(|row| row.name).collect::<Vec<_>>();
     assert_eq!(names(registry.list(&REPOSITORY).unwrap()), ["old", "middle", "young"]);
     assert_eq!(names(registry.list_all().unwrap()), ["old", "middle", "young"]);
-}
-
-/// Prints what it costs; run with `--ignored --nocapture`.
-#[test]
-#[ignore = "a measurement, not a check"]
-fn what_it_costs() {
-    let (home, registry) = registry();
-    for number in 0..100 {
-        registry.insert(&worktree(&format!("tree-{number}"))).unwrap();
-    }
-    drop(registry);
-    let time = |what: &str, act: &mut dyn FnMut()| {
-        let start = Instant::now();
-        for _ in 0..50 {
-            act();
-        }
-        println!("{what}: {:?}", start.elapsed() / 50);
-    };
-    let mut number = 1000;
-    time("open, insert, close", &mut || {
-        number += 1;
-        let registry = Registry::open(home.path()).unwrap();
-        registry.insert(&worktree(&format!("tree-{number}"))).unwrap();
-    });
-    time("open, list 150 rows, close", &mut || {
-        let registry = Registry::open_existing(home.path()).unwrap().unwrap();
-        assert_eq!(registry.list_all().unwrap().len(), 150);
-    });
-    let registry = Registry::open(home.path()).unwrap();
-    time("list 150 rows", &mut || assert_eq!(registry.list_all().unwrap().len(), 150));
-    time("open beside another, insert, close", &mut || {
-        number += 1;
-        let registry = Registry::open(home.path()).unwrap();
-        registry.insert(&worktree(&format!("tree-{number}"))).unwrap();
-    });
-    time("make a registry", &mut || {
-        let home = tempfile::tempdir().unwrap();
-        Registry::open(home.path()).unwrap();
-    });
 }

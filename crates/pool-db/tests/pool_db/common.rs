@@ -1,7 +1,5 @@
 //! A registry in a temporary home, and worktrees to put into it.
 
-#![expect(dead_code, reason = "each test binary uses a part of it")]
-
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -14,22 +12,22 @@ use pool_db::{
 };
 use tempfile::TempDir;
 
-pub const NOW: i64 = 1_800_000_000;
+pub(crate) const NOW: i64 = 1_800_000_000;
 
-pub const REPOSITORY: RepositoryIdentity = RepositoryIdentity {
+pub(crate) const REPOSITORY: RepositoryIdentity = RepositoryIdentity {
     ino: 42,
     birth: Some(Birth { seconds: 1_700_000_000, nanos: 5 }),
     uid: 1000,
 };
 
-pub fn registry() -> (TempDir, Registry) {
+pub(crate) fn registry() -> (TempDir, Registry) {
     let home = tempfile::tempdir().unwrap();
     let registry = Registry::open(home.path()).unwrap();
     (home, registry)
 }
 
 /// A plain worktree of [`REPOSITORY`], its path made from its name.
-pub fn worktree(name: &str) -> Worktree {
+pub(crate) fn worktree(name: &str) -> Worktree {
     Worktree {
         id: WorktreeId::random().unwrap(),
         nonce: Nonce::random().unwrap(),
@@ -63,7 +61,7 @@ pub fn worktree(name: &str) -> Worktree {
 }
 
 /// A worktree with everything set, and nothing of it tame.
-pub fn odd_worktree() -> Worktree {
+pub(crate) fn odd_worktree() -> Worktree {
     let bytes = |bytes: &[u8]| PathBuf::from(OsStr::from_bytes(bytes));
     Worktree {
         repository: Repository {

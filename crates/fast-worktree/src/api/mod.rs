@@ -1,0 +1,23 @@
+//! The wire: requests, responses and errors, the only types that front ends and the service share.
+
+mod error;
+mod path;
+mod request;
+mod response;
+
+pub use error::{ApiError, Code};
+pub use path::WirePath;
+pub use request::{
+    Carry, CowPolicy, CreateRequest, ListRequest, Mode, RemoveRequest, Request, ShowRequest,
+    Unsaved,
+};
+pub use response::{
+    Base, Carried, LeaseInfo, ListResponse, PassedOver, RemoveResponse, Response, Skipped, State,
+    Stats, Worktree,
+};
+
+/// What every front end calls: in process a [`crate::Service`].
+pub trait Api {
+    /// Does what the request asks.
+    fn call(&self, request: Request) -> Result<Response, ApiError>;
+}

@@ -1,0 +1,127 @@
+//! What can be asked.
+
+use backend::Kind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::WirePath;
+
+/// What can be asked, named by its verb.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Request {
+    /// Make a worktree.
+    CreateWorktree(CreateRequest),
+    /// Name the worktrees.
+    ListWorktrees(ListRequest),
+    /// Describe one.
+    ShowWorktree(ShowRequest),
+    /// Remove one.
+    RemoveWorktree(RemoveRequest),
+}
+
+/// Make a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct CreateRequest {
+    /// A directory in the source; absolute.
+    pub source: WirePath,
+    /// Its name; without one it is named by its id.
+    #[serde(default)]
+    pub name: Option<String>,
+    /// Where to put it; without one it goes into the store.
+    #[serde(default)]
+    pub at: Option<WirePath>,
+    /// The revision to start at; HEAD of the source without one.
+    #[serde(default)]
+    pub rev: Option<String>,
+    /// A branch to create at that revision; detached without one.
+    #[serde(default)]
+    pub branch: Option<String>,
+    /// What else to bring along.
+    #[serde(default)]
+    pub carry: Carry,
+    /// How it hangs together with the repository.
+    #[serde(default)]
+    pub mode: Mode,
+    /// The only backend to use.
+    #[serde(default)]
+    pub backend: Option<Kind>,
+    /// Whether bytes may be copied.
+    #[serde(default)]
+    pub cow: CowPolicy,
+}
+
+/// What a worktree starts with.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Carry {
+    /// A commit.
+    #[default]
+    Clean,
+}
+
+/// How a worktree hangs together with its repository.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Mode {
+    /// A git linked worktree: objects and refs are shared.
+    #[default]
+    Linked,
+}
+
+/// Whether a tree may cost bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum CowPolicy {
+    /// Share where it can be done, else copy.
+    #[default]
+    Auto,
+    /// Share, or fail.
+    Require,
+    /// Copy.
+    Never,
+}
+
+/// Name the worktrees.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ListRequest {
+    /// Only those of the repository of this directory; all without one.
+    #[serde(default)]
+    pub source: Option<WirePath>,
+}
+
+/// Describe a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ShowRequest {
+    /// Its id, its name, or a path inside it.
+    pub worktree: String,
+    /// Where names and relative paths count from; absolute.
+    pub directory: WirePath,
+}
+
+/// Remove a worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct RemoveRequest {
+    /// Its id, its name, or a path inside it.
+    pub worktree: String,
+    /// Where names and relative paths count from; absolute.
+    pub directory: WirePath,
+    /// Whether unsaved work may be destroyed.
+    #[serde(default)]
+    pub unsaved: Unsaved,
+}
+
+/// What becomes of unsaved work.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Unsaved {
+    /// It keeps the tree.
+    #[default]
+    Keep,
+    /// It is destroyed with the tree.
+    Discard,
+}

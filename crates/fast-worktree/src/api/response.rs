@@ -1,0 +1,172 @@
+//! What is answered: what really happened.
+
+use backend::Kind;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::{Carry, Mode, WirePath};
+
+/// An answer: the bare object of its verb.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Response {
+    /// The worktree that was made or asked about.
+    Worktree(Box<Worktree>),
+    /// The worktrees.
+    List(ListResponse),
+    /// What was removed.
+    Removed(RemoveResponse),
+}
+
+/// A worktree.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Worktree {
+    /// Its id, never reused.
+    pub id: String,
+    /// Its name, unique in its repository.
+    pub name: String,
+    /// Where it is.
+    pub path: WirePath,
+    /// The checkout it was made from.
+    pub source: WirePath,
+    /// How it hangs together with its repository.
+    pub mode: Mode,
+    /// What it is in now; a new one is held.
+    pub state: State,
+    /// Who made it.
+    pub backend: Kind,
+    /// Who was passed over, in order.
+    pub passed_over: Vec<PassedOver>,
+    /// The commit it started at.
+    pub base: Base,
+    /// The commit it is at; `null` where that cannot be told.
+    pub head: Option<String>,
+    /// The branch it is on; `null` if detached.
+    pub branch: Option<String>,
+    /// What it started with.
+    pub carry: Carry,
+    /// How much of that there was.
+    pub carried: Carried,
+    /// Ignored files that were brought along.
+    pub included: Vec<WirePath>,
+    /// What was left out, and why.
+    pub skipped: Vec<Skipped>,
+    /// What it took to make; `null` once it is only listed.
+    pub stats: Option<Stats>,
+    /// How long it took to make, in milliseconds; `null` once it is only listed.
+    pub elapsed_ms: Option<u64>,
+    /// Who holds it.
+    pub lease: Option<LeaseInfo>,
+    /// When it was made, RFC 3339.
+    pub created_at: String,
+    /// When it was last used, RFC 3339.
+    pub last_used_at: String,
+}
+
+/// Where a worktree is in its life, as far as it can be seen now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum State {
+    /// It is being made.
+    Making,
+    /// It waits in the ready pool.
+    Ready,
+    /// It is handed out.
+    Held,
+    /// It is about to be removed.
+    Condemned,
+    /// It is being removed.
+    Removing,
+    /// Its directory is not there: moved, unmounted, or removed without fwt.
+    Missing,
+}
+
+/// A backend that was not used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PassedOver {
+    /// Which.
+    pub backend: String,
+    /// Why, by its stable name.
+    pub reason: String,
+    /// Why, in words.
+    pub detail: String,
+}
+
+/// The commit a worktree started at.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Base {
+    /// The revision that was asked for.
+    pub rev: String,
+    /// The commit it was.
+    pub commit: String,
+    /// Where the revision was found: `head`, `local-ref`, `remote-tracking-ref`, `commit`.
+    pub from: String,
+}
+
+/// What was carried over besides the commit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Carried {
+    /// Tracked files with changes.
+    pub modified: u64,
+    /// Untracked files.
+    pub untracked: u64,
+    /// Tracked files that are gone.
+    pub deleted: u64,
+    /// Ignored files.
+    pub ignored: u64,
+}
+
+/// Something that was left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Skipped {
+    /// What.
+    pub path: WirePath,
+    /// Why, by its stable name.
+    pub reason: String,
+}
+
+/// What it took to make a worktree.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stats {
+    /// Files and links in it.
+    pub files: u64,
+    /// Of these, those that git wrote from its objects.
+    pub files_from_git: u64,
+    /// Bytes shared with the source.
+    pub bytes_cloned: u64,
+    /// Bytes copied from the source.
+    pub bytes_copied: u64,
+    /// Bytes that git wrote.
+    pub bytes_from_git: u64,
+}
+
+/// Who holds a worktree, and until when.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct LeaseInfo {
+    /// What touch and release must present.
+    pub id: String,
+    /// Who, in the holder's words.
+    pub holder: String,
+    /// Until when, RFC 3339.
+    pub expires_at: String,
+}
+
+/// The worktrees.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ListResponse {
+    /// One by one, the oldest first.
+    pub worktrees: Vec<Worktree>,
+}
+
+/// What was removed.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct RemoveResponse {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it was.
+    pub path: WirePath,
+    /// The branch that it was on, which stays.
+    pub branch: Option<String>,
+}

@@ -1,0 +1,90 @@
+//! The chain of backends: the first that works here makes the tree, and the rest is reported.
+
+use backend::{Backend, Kind, Reason, Site, Support};
+
+use crate::api::{ApiError, Code, CowPolicy, CreateRequest, PassedOver};
+
+/// Who makes a tree.
+#[derive(Clone, Copy)]
+pub(crate) enum Rung {
+    /// A backend.
+    Backend(&'static dyn Backend),
+    /// Plain git, the last rung, which needs no probe: git works, or nothing does.
+    Checkout,
+}
+
+impl Rung {
+    pub(crate) fn kind(self) -> Kind {
+        match self {
+            Self::Backend(backend) => backend.kind(),
+            Self::Checkout => Kind::Checkout,
+        }
+    }
+}
+
+/// Who was chosen, and who was not.
+pub(crate) struct Choice {
+    pub(crate) rung: Rung,
+    pub(crate) passed_over: Vec<PassedOver>,
+}
+
+/// Chooses for `site`. `git_only` is why nothing but git can make this very tree, if so.
+pub(crate) fn choose(
+    request: &CreateRequest,
+    site: &Site<'_>,
+    git_only: Option<&(Reason, String)>,
+) -> Result<Choice, ApiError> {
+    let rungs = allowed(request)?;
+    let mut passed_over = Vec::new();
+    for rung in rungs {
+        let support = match (rung, git_only) {
+            (Rung::Checkout, _) => Support::Yes,
+            (Rung::Backend(_), Some((reason, detail))) => {
+                Support::No { reason: *reason, detail: detail.clone() }
+            }
+            (Rung::Backend(backend), None) => backend.probe(site),
+        };
+        match support {
+            Support::Yes => return Ok(Choice { rung, passed_over }),
+            Support::No { reason, detail } => passed_over.push(PassedOver {
+                backend: rung.kind().name().to_owned(),
+                reason: reason.name().to_owned(),
+                detail,
+            }),
+        }
+    }
+    Err(unavailable(request, &passed_over))
+}
+
+/// The chain as far as the request allows it.
+fn allowed(request: &CreateRequest) -> Result<Vec<Rung>, ApiError> {
+    let chain = backend::all().map(Rung::Backend).into_iter().chain([Rung::Checkout]);
+    let rungs: Vec<Rung> = chain
+        .filter(|rung| request.backend.is_none_or(|wanted| wanted == rung.kind()))
+        .filter(|rung| match request.cow {
+            CowPolicy::Auto => true,
+            CowPolicy::Require => rung.kind().shares_bytes(),
+            CowPolicy::Never => !rung.kind().shares_bytes(),
+        })
+        .collect();
+    if rungs.is_empty() {
+        let text =
+            "the backend and the copy-on-write policy that were asked for exclude each other";
+        return Err(ApiError::new(Code::BadRequest, text));
+    }
+    Ok(rungs)
+}
+
+fn unavailable(request: &CreateRequest, passed_over: &[PassedOver]) -> ApiError {
+    let reasons: Vec<String> = passed_over
+        .iter()
+        .map(|passed| format!("{}: {} ({})", passed.backend, passed.reason, passed.detail))
+        .collect();
+    let text = format!("no allowed backend works here: {}", reasons.join("; "));
+    let hint = match (request.backend, request.cow) {
+        (_, CowPolicy::Require) => "without --cow require the files are copied",
+        (Some(_), _) => "without --backend the next one is taken",
+        (None, _) => "see the reasons above",
+    };
+    ApiError::new(Code::BackendUnavailable, text).with_hint(hint)
+}

@@ -1,0 +1,68 @@
+//! The commit a tree starts at, and the branch it is to be on.
+
+use git_cli::{Git, Revision};
+
+use crate::api::{ApiError, Base, Code, CreateRequest};
+use crate::source::Source;
+
+/// Where a tree starts.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    pub(crate) revision: Revision,
+    pub(crate) base: Base,
+    pub(crate) branch: Option<String>,
+}
+
+/// Resolves the request's revision and checks its branch.
+pub(crate) fn resolve(
+    git: &Git,
+    source: &Source,
+    request: &CreateRequest,
+) -> Result<Start, ApiError> {
+    let rev = request.rev.as_deref().unwrap_or("HEAD");
+    if rev.is_empty() || rev.starts_with('-') || rev.contains(['\n', '\0']) {
+        return Err(ApiError::new(Code::NoSuchRevision, format!("{rev:?} is no revision")));
+    }
+    let Some(revision) = git.revision(&source.repository, rev)? else {
+        return Err(no_such_revision(git, source, rev)?);
+    };
+    let from = if rev == "HEAD" {
+        "head"
+    } else {
+        match git.full_name(&source.repository, rev)? {
+            Some(name) if name.starts_with("refs/remotes/") => "remote-tracking-ref",
+            Some(_) => "local-ref",
+            None => "commit",
+        }
+    };
+    if let Some(branch) = &request.branch {
+        check_branch(git, source, branch)?;
+    }
+    let base =
+        Base { rev: rev.to_owned(), commit: revision.commit.to_string(), from: from.to_owned() };
+    Ok(Start { revision, base, branch: request.branch.clone() })
+}
+
+fn no_such_revision(git: &Git, source: &Source, rev: &str) -> Result<ApiError, ApiError> {
+    let root = source.root.display();
+    if rev == "HEAD" || git.revision(&source.repository, "HEAD")?.is_none() && rev == "@" {
+        let text = format!("{root} has no commit yet, so there is nothing to start at");
+        return Ok(ApiError::new(Code::UnbornHead, text).with_hint("make a first commit"));
+    }
+    let text = format!("{rev:?} names no commit in {root}");
+    Ok(ApiError::new(Code::NoSuchRevision, text)
+        .with_hint("fwt does not fetch: git fetch brings what is only on a remote"))
+}
+
+fn check_branch(git: &Git, source: &Source, branch: &str) -> Result<(), ApiError> {
+    let context = source.repository.context();
+    if branch.starts_with('-') || !git.is_branch_name(context, branch)? {
+        return Err(ApiError::new(Code::BadName, format!("git takes no branch named {branch:?}")));
+    }
+    if git.has_ref(context, &format!("refs/heads/{branch}"))? {
+        let text = format!("the branch {branch} exists already");
+        return Err(ApiError::new(Code::BranchExists, text)
+            .with_hint("choose another name, or start at it with --rev"));
+    }
+    Ok(())
+}

@@ -1,0 +1,95 @@
+//! Finding worktrees: all, those of a repository, or the one that is meant.
+
+use std::path::{Path, PathBuf};
+
+use pool_db::{Registry, Worktree as Row};
+
+use crate::api::{ApiError, Code, ListRequest, ListResponse, ShowRequest, Worktree};
+use crate::identity;
+use crate::row::describe;
+use crate::service::Service;
+use crate::source::open_repository;
+
+impl Service {
+    pub(crate) fn list(&self, request: &ListRequest) -> Result<ListResponse, ApiError> {
+        let Some(registry) = Registry::open_existing(&self.settings.home)? else {
+            // Nothing was ever made; a wrong directory is still a wrong directory.
+            if let Some(source) = &request.source {
+                open_repository(&self.git, &source.0)?;
+            }
+            return Ok(ListResponse { worktrees: Vec::new() });
+        };
+        let rows = match &request.source {
+            None => registry.list_all()?,
+            Some(source) => {
+                let repository = open_repository(&self.git, &source.0)?;
+                registry.list(&identity::of(&repository.common_dir)?)?
+            }
+        };
+        Ok(ListResponse { worktrees: rows.iter().map(describe).collect() })
+    }
+
+    pub(crate) fn show(&self, request: &ShowRequest) -> Result<Worktree, ApiError> {
+        let registry = Registry::open_existing(&self.settings.home)?;
+        let row = match &registry {
+            None => return Err(none(&request.worktree)),
+            Some(registry) => self.find(registry, &request.worktree, &request.directory.0)?,
+        };
+        Ok(describe(&row))
+    }
+
+    /// The worktree that `wanted` means: an id, then a name in the repository of `directory`, then a
+    /// path inside a tree, then a name that only one worktree has.
+    pub(crate) fn find(
+        &self,
+        registry: &Registry,
+        wanted: &str,
+        directory: &Path,
+    ) -> Result<Row, ApiError> {
+        if let Ok(id) = wanted.parse()
+            && let Some(row) = registry.get(id)?
+        {
+            return Ok(row);
+        }
+        if let Ok(repository) = open_repository(&self.git, directory)
+            && let Some(row) =
+                registry.find_by_name(&identity::of(&repository.common_dir)?, wanted)?
+        {
+            return Ok(row);
+        }
+        let path = resolved(&directory.join(wanted));
+        if let Some(row) = registry.find_by_path_containing(&path)? {
+            return Ok(row);
+        }
+        let mut named = registry.find_by_name_anywhere(wanted)?;
+        match named.len() {
+            1 => Ok(named.remove(0)),
+            0 => Err(none(wanted)),
+            _ => {
+                let places: Vec<String> = named
+                    .iter()
+                    .map(|row| format!("{} ({})", row.id, row.source.display()))
+                    .collect();
+                let text = format!("{wanted} names several worktrees: {}", places.join(", "));
+                Err(ApiError::new(Code::AmbiguousWorktree, text)
+                    .with_hint("name the one by its id"))
+            }
+        }
+    }
+}
+
+/// The path with links resolved as far as it exists: rows hold resolved paths.
+fn resolved(path: &Path) -> PathBuf {
+    for existing in path.ancestors() {
+        if let Ok(found) = fs_sys::canonicalize(existing) {
+            let rest = path.strip_prefix(existing).unwrap_or(Path::new(""));
+            return if rest.as_os_str().is_empty() { found } else { found.join(rest) };
+        }
+    }
+    path.to_owned()
+}
+
+fn none(wanted: &str) -> ApiError {
+    ApiError::new(Code::NoSuchWorktree, format!("no worktree goes by {wanted:?}"))
+        .with_hint("fwt list --all names them")
+}

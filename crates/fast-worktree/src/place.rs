@@ -1,0 +1,161 @@
+//! Where a new worktree goes: the place that was asked for, or the store on the source's file system.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use fs_sys::{Dir, ErrorKind, FileSystem, Kind, Mode, mount_id};
+use pool_db::Placement;
+
+use crate::api::{ApiError, Code, CreateRequest};
+use crate::name;
+use crate::source::Source;
+
+/// Where a worktree goes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Place {
+    /// Its own directory, which must not exist yet. Links above it are resolved.
+    pub(crate) path: PathBuf,
+    /// Who chose it.
+    pub(crate) placement: Placement,
+}
+
+/// Chooses the place for a tree named `name`. Makes nothing but the store's own directory.
+pub(crate) fn choose(
+    home: &Path,
+    source: &Source,
+    request: &CreateRequest,
+    name: &str,
+) -> Result<Place, ApiError> {
+    let (path, placement) = match &request.at {
+        Some(at) => (resolve(&at.0)?, Placement::At),
+        None => (in_store(&store(home, source)?, source, name), Placement::Store),
+    };
+    require_outside(&path, source)?;
+    if fs_sys::exists(&path)? {
+        return Err(exists(&path));
+    }
+    Ok(Place { path, placement })
+}
+
+/// The error for a destination that is there already.
+pub(crate) fn exists(path: &Path) -> ApiError {
+    ApiError::new(Code::DestinationExists, format!("{} exists already", path.display()))
+        .with_hint("choose another place with --at; fwt never writes into what is there")
+}
+
+/// `path` with the links of its existing ancestors resolved; its last component is not followed.
+fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
+    let wrong = || {
+        ApiError::new(Code::BadRequest, format!("{} cannot be a destination", path.display()))
+            .with_hint("name a directory that does not exist yet")
+    };
+    let name = path.file_name().ok_or_else(wrong)?;
+    let parent = path.parent().ok_or_else(wrong)?;
+    let mut missing: Vec<OsString> = Vec::new();
+    let mut existing = parent;
+    let resolved = loop {
+        match fs_sys::canonicalize(existing) {
+            Ok(resolved) => break resolved,
+            Err(error) if error.kind == ErrorKind::NotFound => {
+                // `x/..` of a missing x has no meaning; a dangling link is in the way.
+                let last = existing.file_name().ok_or_else(wrong)?;
+                if fs_sys::exists(existing)? {
+                    return Err(exists(existing));
+                }
+                missing.push(last.to_owned());
+                existing = existing.parent().ok_or_else(wrong)?;
+            }
+            Err(error) => return Err(error.into()),
+        }
+    };
+    Ok(missing.iter().rev().fold(resolved, |path, part| path.join(part)).join(name))
+}
+
+fn require_outside(path: &Path, source: &Source) -> Result<(), ApiError> {
+    let repository = &source.repository;
+    for inside in [&source.root, &repository.git_dir, &repository.common_dir] {
+        let inside = fs_sys::canonicalize(inside)?;
+        if path.starts_with(&inside) {
+            let text = format!("{} is inside the source {}", path.display(), inside.display());
+            return Err(ApiError::new(Code::DestinationInsideSource, text)
+                .with_hint("choose a place outside with --at, or set FWT_HOME"));
+        }
+    }
+    Ok(())
+}
+
+fn in_store(store: &Path, source: &Source, name: &str) -> PathBuf {
+    let common_dir = &source.repository.common_dir;
+    let named =
+        if common_dir.ends_with(".git") { common_dir.parent() } else { Some(&**common_dir) };
+    let named = named.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
+    let hash = name::short_hash(source.identity.to_string().as_bytes());
+    let repository = format!("{}-{hash}", name::slug(&named));
+    store.join("worktrees").join(repository).join(name::directory(name))
+}
+
+/// The store for trees of `source`: on its file system where that can be, since nothing is shared
+/// across two; else in `home`.
+fn store(home: &Path, source: &Source) -> Result<PathBuf, ApiError> {
+    fs_sys::make_dirs(home, Mode(0o700))?;
+    let home = fs_sys::canonicalize(home)?;
+    let root = fs_sys::open_dir(&source.root)?;
+    if is_same_file_system(&fs_sys::open_dir(&home)?, &root)? {
+        return Ok(home);
+    }
+    let own = OsString::from(format!(".fwt-{}", fs_sys::process::effective_user()));
+    for directory in ancestors_on_mount(&root)? {
+        let store = directory.join(&own);
+        if may_hold_store(&store, source)? && make_private(&store)? {
+            return Ok(store);
+        }
+    }
+    Ok(home)
+}
+
+fn is_same_file_system(one: &Dir, other: &Dir) -> fs_sys::Result<bool> {
+    // Subvolumes of one btrfs differ in device, bind mounts of one file system in mount.
+    Ok(one.stat()?.dev == other.stat()?.dev || mount_id(one)? == mount_id(other)?)
+}
+
+/// The directories above `root` on its mount, the topmost first. None on a network or FUSE mount:
+/// its locks and renames are not to be trusted with the only copy of somebody's work.
+fn ancestors_on_mount(root: &Dir) -> fs_sys::Result<Vec<PathBuf>> {
+    if matches!(FileSystem::of(root)?, FileSystem::Network | FileSystem::Fuse) {
+        return Ok(Vec::new());
+    }
+    let mount = mount_id(root)?;
+    let mut found = Vec::new();
+    for directory in root.path().ancestors().skip(1) {
+        match fs_sys::open_dir(directory) {
+            Ok(dir) if mount_id(&dir)? == mount => found.push(directory.to_owned()),
+            // One that may be passed but not read cannot hold a store, those above it may.
+            Err(error) if error.kind == ErrorKind::Denied => {}
+            Ok(_) | Err(_) => break,
+        }
+    }
+    found.reverse();
+    Ok(found)
+}
+
+fn may_hold_store(store: &Path, source: &Source) -> Result<bool, ApiError> {
+    match require_outside(store, source) {
+        Ok(()) => Ok(true),
+        Err(error) if error.code == Code::DestinationInsideSource => Ok(false),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether `store` is, now, a directory of ours that nobody else may enter.
+fn make_private(store: &Path) -> fs_sys::Result<bool> {
+    match fs_sys::make_dir(store, Mode(0o700)) {
+        Ok(()) => Ok(true),
+        Err(error) if error.kind == ErrorKind::Exists => {
+            let stat = fs_sys::stat(store)?;
+            let is_ours = stat.owner.uid == fs_sys::process::effective_user();
+            Ok(stat.kind == Kind::Directory && is_ours && stat.mode.is_private())
+        }
+        Err(error) if matches!(error.kind, ErrorKind::Denied | ErrorKind::ReadOnly) => Ok(false),
+        Err(error) => Err(error),
+    }
+}

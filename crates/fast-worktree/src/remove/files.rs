@@ -1,0 +1,98 @@
+//! Looking through a tree for files that git does not know and fwt did not put there.
+
+use std::collections::{HashMap, HashSet};
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
+use std::path::Path;
+
+use fs_sys::{Dir, Kind, Stat};
+use walk::{Descend, Directory, Entry, Ignore, Visitor, walk};
+
+use super::verdict::Keep;
+use crate::api::ApiError;
+use crate::manifest::Provisioned;
+
+/// What may be in a tree without being anybody's work.
+#[derive(Debug)]
+pub(crate) struct Known {
+    /// Paths in the tree's index; git has judged these.
+    tracked: HashSet<Vec<u8>>,
+    /// What fwt put there, as it was then.
+    provisioned: HashMap<Vec<u8>, Stat>,
+}
+
+impl Known {
+    pub(crate) fn new(tracked: HashSet<Vec<u8>>, provisioned: Vec<Provisioned>) -> Self {
+        let provisioned = provisioned.into_iter().map(|entry| (entry.path, entry.stat)).collect();
+        Self { tracked, provisioned }
+    }
+}
+
+/// The first entry found that is neither tracked, nor as it was provisioned, nor in a directory that
+/// the project's own ignore files write off as a whole.
+pub(crate) fn unsaved_file(tree: &Dir, known: &Known) -> Result<Option<Keep>, ApiError> {
+    let visitors = walk(tree, copy_engine::default_workers(), || Search { known, found: None })?;
+    Ok(visitors.into_iter().find_map(|visitor| visitor.found))
+}
+
+struct Search<'a> {
+    known: &'a Known,
+    found: Option<Keep>,
+}
+
+impl Search<'_> {
+    fn look_at(&mut self, parent: &Directory, entry: &Entry) -> Result<(), ApiError> {
+        let relative = parent.relative.join(&entry.name);
+        let path = relative.as_os_str().as_bytes();
+        if relative == Path::new(".git") || self.known.tracked.contains(path) {
+            return Ok(());
+        }
+        if let Some(then) = self.known.provisioned.get(path) {
+            let now = fs_sys::stat_at(parent.dir.at(&entry.name))?;
+            if now.is_same_content(then) {
+                return Ok(());
+            }
+        }
+        // An ignored file in a directory that is not ignored (`.env`) is somebody's; so is a FIFO.
+        self.found = Some(Keep::Untracked(relative));
+        Ok(())
+    }
+}
+
+impl Visitor for Search<'_> {
+    type Error = ApiError;
+
+    fn directory(&mut self, parent: &Directory, entry: &Entry) -> Result<Descend, ApiError> {
+        if self.found.is_some() {
+            return Ok(Descend::Past);
+        }
+        let relative = parent.relative.join(&entry.name);
+        if holds_repository(parent, entry.name.as_os_str())? {
+            self.found = Some(Keep::Nested(relative));
+            return Ok(Descend::Past);
+        }
+        Ok(match entry.ignore {
+            Ignore::Ignored => Descend::Past,
+            Ignore::Not => Descend::Into,
+        })
+    }
+
+    fn files(&mut self, parent: &Directory, files: &[Entry]) -> Result<(), ApiError> {
+        for entry in files.iter().filter(|entry| entry.kind != Kind::Directory) {
+            if self.found.is_some() {
+                break;
+            }
+            self.look_at(parent, entry)?;
+        }
+        Ok(())
+    }
+}
+
+fn holds_repository(parent: &Directory, name: &OsStr) -> Result<bool, ApiError> {
+    let child = parent.dir.open_beneath(Path::new(name))?;
+    match fs_sys::stat_at(child.at(OsStr::new(".git"))) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind == fs_sys::ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error.into()),
+    }
+}

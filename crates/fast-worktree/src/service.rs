@@ -1,0 +1,72 @@
+//! The service: requests in, responses out.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use copy_engine::{Cancel, Progress};
+use fs_sys::Time;
+use git_cli::{Environment, Git};
+use pool_db::Registry;
+
+use crate::api::{Api, ApiError, Request, Response};
+
+/// What comes in from outside: this crate reads neither the environment nor the clock.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Where state is kept (`FWT_HOME`); absolute.
+    pub home: PathBuf,
+    /// What git sees of the environment.
+    pub environment: Environment,
+    /// The wall clock.
+    pub clock: fn() -> Time,
+}
+
+/// Does what requests ask, in process.
+#[derive(Debug)]
+pub struct Service {
+    pub(crate) settings: Settings,
+    pub(crate) git: Git,
+    pub(crate) progress: Arc<Progress>,
+    pub(crate) cancel: Arc<Cancel>,
+}
+
+impl Service {
+    /// A service over the state in `settings.home`, which need not exist yet.
+    pub fn new(settings: Settings) -> Self {
+        let git = Git::new(settings.environment.clone());
+        Self { settings, git, progress: Arc::default(), cancel: Arc::default() }
+    }
+
+    /// How far the request in work is.
+    pub fn progress(&self) -> Arc<Progress> {
+        Arc::clone(&self.progress)
+    }
+
+    /// Stops the request in work, which then cleans up and fails with `interrupted`.
+    pub fn cancel(&self) -> Arc<Cancel> {
+        Arc::clone(&self.cancel)
+    }
+
+    pub(crate) fn now(&self) -> Time {
+        (self.settings.clock)()
+    }
+
+    pub(crate) fn registry(&self) -> Result<Registry, ApiError> {
+        Ok(Registry::open(&self.settings.home)?)
+    }
+}
+
+impl Api for Service {
+    fn call(&self, request: Request) -> Result<Response, ApiError> {
+        match request {
+            Request::CreateWorktree(request) => {
+                self.create(&request).map(|made| Response::Worktree(Box::new(made)))
+            }
+            Request::ListWorktrees(request) => self.list(&request).map(Response::List),
+            Request::ShowWorktree(request) => {
+                self.show(&request).map(|found| Response::Worktree(Box::new(found)))
+            }
+            Request::RemoveWorktree(request) => self.remove(&request).map(Response::Removed),
+        }
+    }
+}

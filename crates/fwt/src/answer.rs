@@ -1,0 +1,90 @@
+//! From responses to what is printed.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt as _;
+
+use fast_worktree::api::{Response, Worktree};
+
+use crate::environment::Variables;
+use crate::printer::{self, Format, Printer};
+use crate::terminal::Stream;
+use crate::{clock, talk, worktree_fields, worktree_table};
+
+/// What of a worktree is wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Its path, for `cd` and programs.
+    Path,
+    /// All there is to know.
+    Fields,
+}
+
+/// Prints it: data on standard output, what else is to say on standard error.
+pub(crate) fn print(
+    response: &Response,
+    wanted: Wanted,
+    printer: Printer,
+    variables: &Variables,
+) -> io::Result<()> {
+    if printer.format == Format::Json {
+        return printer.response(response);
+    }
+    match response {
+        Response::Worktree(worktree) if wanted == Wanted::Path => {
+            printer.say(&talk::created(worktree));
+            printer::data(&path_line(worktree))
+        }
+        Response::Worktree(worktree) => {
+            printer::data(worktree_fields::fields(worktree, clock::now()).as_bytes())
+        }
+        Response::List(list) => match talk::listed(list) {
+            Some(empty) => {
+                printer.say(empty);
+                Ok(())
+            }
+            None => {
+                let width = Stream::Out.width(variables);
+                let table = worktree_table::table(&list.worktrees, clock::now(), width);
+                printer::data(table.as_bytes())
+            }
+        },
+        Response::Removed(removed) => {
+            printer.say(&talk::removed(removed));
+            Ok(())
+        }
+    }
+}
+
+/// Where a worktree is, should its path not reach the reader.
+pub(crate) fn undelivered(response: &Response) -> Option<String> {
+    match response {
+        Response::Worktree(worktree) => {
+            Some(format!("the worktree {} is at {}", worktree.name, worktree.path.0.display()))
+        }
+        Response::List(_) | Response::Removed(_) => None,
+    }
+}
+
+/// The path's own bytes: a program must get what the kernel has.
+fn path_line(worktree: &Worktree) -> Vec<u8> {
+    let mut line = worktree.path.0.as_os_str().as_bytes().to_vec();
+    line.push(b'\n');
+    line
+}
+
+#[cfg(test)]
+mod tests {
+    use std::ffi::OsStr;
+
+    use fast_worktree::api::WirePath;
+
+    use super::*;
+    use crate::worktree_fields::tests::example;
+
+    #[test]
+    fn a_path_keeps_its_bytes() {
+        let mut worktree = example();
+        worktree.path = WirePath(OsStr::from_bytes(b"/t/\xff\x1b").into());
+        assert_eq!(path_line(&worktree), b"/t/\xff\x1b\n");
+    }
+}

@@ -1,0 +1,226 @@
+//! From arguments to requests.
+
+use std::ffi::OsString;
+use std::path::Path;
+
+use fast_worktree::Kind;
+use fast_worktree::api::{
+    ApiError, Carry, Code, CowPolicy, CreateRequest, ListRequest, Mode, RemoveRequest, ShowRequest,
+    Unsaved, WirePath,
+};
+
+use crate::arguments::{
+    CarryArgument, CowArgument, CreateArguments, ListArguments, ModeArgument, RemoveArguments,
+    ShowArguments,
+};
+use crate::directory::Directory;
+
+/// What `create` asks for.
+pub(crate) fn create(
+    arguments: CreateArguments,
+    directory: &Directory,
+) -> Result<CreateRequest, ApiError> {
+    let backend = backend(arguments.mode, arguments.backend)?;
+    let source = match &arguments.source {
+        Some(source) => directory.absolute(source)?,
+        None => directory.path()?,
+    };
+    let at = arguments.at.map(|at| directory.absolute(&at)).transpose()?;
+    Ok(CreateRequest {
+        source: WirePath(source),
+        name: arguments.name,
+        at: at.map(WirePath),
+        rev: arguments.rev,
+        branch: arguments.branch,
+        carry: match arguments.carry {
+            CarryArgument::Clean => Carry::Clean,
+        },
+        mode: match arguments.mode {
+            ModeArgument::Linked | ModeArgument::Checkout => Mode::Linked,
+        },
+        backend,
+        cow: match arguments.cow {
+            CowArgument::Auto => CowPolicy::Auto,
+            CowArgument::Require => CowPolicy::Require,
+            CowArgument::Never => CowPolicy::Never,
+        },
+    })
+}
+
+/// What `list` asks for.
+pub(crate) fn list(
+    arguments: &ListArguments,
+    directory: &Directory,
+) -> Result<ListRequest, ApiError> {
+    let source = if arguments.all { None } else { Some(WirePath(directory.path()?)) };
+    Ok(ListRequest { source })
+}
+
+/// What `show` asks for.
+pub(crate) fn show(
+    arguments: ShowArguments,
+    directory: &Directory,
+) -> Result<ShowRequest, ApiError> {
+    let (worktree, directory) = worktree(arguments.worktree, directory)?;
+    Ok(ShowRequest { worktree, directory })
+}
+
+/// What `rm` asks for.
+pub(crate) fn remove(
+    arguments: RemoveArguments,
+    directory: &Directory,
+) -> Result<RemoveRequest, ApiError> {
+    let (worktree, directory) = worktree(arguments.worktree, directory)?;
+    let unsaved = if arguments.discard { Unsaved::Discard } else { Unsaved::Keep };
+    Ok(RemoveRequest { worktree, directory, unsaved })
+}
+
+/// `--mode checkout` is short for a linked worktree by the backend of that name.
+fn backend(mode: ModeArgument, backend: Option<Kind>) -> Result<Option<Kind>, ApiError> {
+    match (mode, backend) {
+        (ModeArgument::Linked, backend) => Ok(backend),
+        (ModeArgument::Checkout, None | Some(Kind::Checkout)) => Ok(Some(Kind::Checkout)),
+        (ModeArgument::Checkout, Some(other)) => {
+            let message =
+                format!("--mode checkout and --backend {} exclude each other", other.name());
+            Err(ApiError::new(Code::BadRequest, message)
+                .with_hint("--mode checkout is short for --mode linked --backend checkout"))
+        }
+    }
+}
+
+/// A worktree, and where names and relative paths count from. Ids and names are text; what is not
+/// text can only be a path, which the wire carries as the directory.
+fn worktree(id: OsString, directory: &Directory) -> Result<(String, WirePath), ApiError> {
+    match id.into_string() {
+        Ok(id) => {
+            let is_absolute = Path::new(&id).is_absolute();
+            let directory = match directory.path() {
+                // The directory says nothing that an absolute path does not say.
+                Err(_) if is_absolute => Path::new("/").to_owned(),
+                path => path?,
+            };
+            Ok((id, WirePath(directory)))
+        }
+        Err(path) => Ok((".".to_owned(), WirePath(directory.absolute(Path::new(&path))?))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStringExt as _;
+    use std::path::PathBuf;
+
+    use super::*;
+
+    fn here() -> Directory {
+        Directory::of(Some("/here"), None)
+    }
+
+    fn path(path: &str) -> WirePath {
+        WirePath(PathBuf::from(path))
+    }
+
+    #[test]
+    fn a_bare_create_asks_for_the_current_directory() {
+        let request = create(CreateArguments::default(), &here()).unwrap();
+        let expected = CreateRequest {
+            source: path("/here"),
+            name: None,
+            at: None,
+            rev: None,
+            branch: None,
+            carry: Carry::Clean,
+            mode: Mode::Linked,
+            backend: None,
+            cow: CowPolicy::Auto,
+        };
+        assert_eq!(request, expected);
+    }
+
+    #[test]
+    fn every_argument_of_create_arrives() {
+        let arguments = CreateArguments {
+            name: Some("a/b".to_owned()),
+            source: Some("s".into()),
+            at: Some("../t".into()),
+            rev: Some("v1".to_owned()),
+            branch: Some("work".to_owned()),
+            backend: Some(Kind::Copy),
+            cow: CowArgument::Never,
+            ..CreateArguments::default()
+        };
+        let request = create(arguments, &Directory::of(Some("/here"), Some("c"))).unwrap();
+        let expected = CreateRequest {
+            source: path("/here/c/s"),
+            name: Some("a/b".to_owned()),
+            at: Some(path("/here/c/../t")),
+            rev: Some("v1".to_owned()),
+            branch: Some("work".to_owned()),
+            carry: Carry::Clean,
+            mode: Mode::Linked,
+            backend: Some(Kind::Copy),
+            cow: CowPolicy::Never,
+        };
+        assert_eq!(request, expected);
+    }
+
+    #[test]
+    fn mode_checkout_is_a_backend() {
+        let check = |backend, expected: Result<Kind, Code>| {
+            let arguments = CreateArguments {
+                mode: ModeArgument::Checkout,
+                backend,
+                ..CreateArguments::default()
+            };
+            let found = create(arguments, &here()).map(|request| request.backend);
+            assert_eq!(found.map_err(|error| error.code), expected.map(Some), "{backend:?}");
+        };
+        check(None, Ok(Kind::Checkout));
+        check(Some(Kind::Checkout), Ok(Kind::Checkout));
+        check(Some(Kind::Copy), Err(Code::BadRequest));
+        check(Some(Kind::Reflink), Err(Code::BadRequest));
+    }
+
+    #[test]
+    fn list_is_about_here_or_everywhere() {
+        let check = |all, expected| {
+            let request = list(&ListArguments { all }, &here()).unwrap();
+            assert_eq!(request.source, expected);
+        };
+        check(false, Some(path("/here")));
+        check(true, None);
+    }
+
+    #[test]
+    fn discard_is_never_implied() {
+        let check = |discard, expected| {
+            let arguments = RemoveArguments { worktree: "x".into(), discard };
+            assert_eq!(remove(arguments, &here()).unwrap().unsaved, expected);
+        };
+        check(false, Unsaved::Keep);
+        check(true, Unsaved::Discard);
+    }
+
+    #[test]
+    fn an_id_of_any_bytes_reaches_the_service() {
+        let check = |bytes: &[u8], worktree: &str, directory: &[u8]| {
+            let arguments = ShowArguments { worktree: OsString::from_vec(bytes.to_vec()) };
+            let request = show(arguments, &here()).unwrap();
+            let directory = PathBuf::from(OsString::from_vec(directory.to_vec()));
+            assert_eq!((request.worktree.as_str(), request.directory.0), (worktree, directory));
+        };
+        check(b"name", "name", b"/here");
+        check(b"sub/dir", "sub/dir", b"/here");
+        check(b"odd\xff", ".", b"/here/odd\xff");
+        check(b"/odd\xff", ".", b"/odd\xff");
+    }
+
+    #[test]
+    fn an_absolute_path_needs_no_current_directory() {
+        let gone = Directory::of(None, None);
+        let ask = |worktree: &str| show(ShowArguments { worktree: worktree.into() }, &gone);
+        assert_eq!(ask("/tree").unwrap().directory, path("/"));
+        assert_eq!(ask("name").unwrap_err().code, Code::NoSuchSource);
+    }
+}
