@@ -18,6 +18,7 @@ mod listed;
 mod manifest;
 mod method;
 mod progress;
+mod settle;
 mod tree;
 
 pub use error::{Error, Result};

@@ -1,7 +1,7 @@
 //! Copying all that a walk finds, with times, attributes, hard links and holes.
 
-use std::collections::{HashMap, HashSet};
-use std::ffi::{OsStr, OsString};
+use std::collections::HashMap;
+use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
 
@@ -10,6 +10,7 @@ use walk::{Descend, Directory, Entry, Ignore, Visitor, walk};
 
 use crate::file::{Attributes, Buffer, User, copy_content, copy_link, finish};
 use crate::progress::Bytes;
+use crate::settle::{Link, Made, finish_directories, link_all};
 use crate::{Error, Options, Result};
 
 /// How often a file that changes while it is copied is tried.
@@ -99,12 +100,8 @@ pub fn copy_tree(
         links.extend(worker.links);
         directories.extend(worker.directories);
     }
-    link_all(&shared, &mut tree, &links)?;
-    // The deepest first: making an entry changes its directory's time.
-    directories.sort_by(|a, b| b.relative.cmp(&a.relative));
-    for made in directories {
-        finish_directory(&dest.open_beneath(&made.relative)?, &made, &shared, &mut tree)?;
-    }
+    link_all(dest, &mut tree, &links, options)?;
+    finish_directories(dest, &mut tree, directories, shared.user)?;
     tree.skipped.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(tree)
 }
@@ -125,20 +122,6 @@ struct Worker<'a> {
     links: Vec<Link>,
     directories: Vec<Made>,
     buffer: Buffer,
-}
-
-/// A further name of a file, and its first one.
-struct Link {
-    path: PathBuf,
-    first: PathBuf,
-}
-
-/// A directory that was made, and what it gets when everything in it is there: before, its time
-/// would not last, its mode might forbid to write in it, and its default ACL would go to its entries.
-struct Made {
-    relative: PathBuf,
-    wanted: Attributes,
-    xattrs: Xattrs,
 }
 
 /// A file that was copied; a link has no attributes.
@@ -367,47 +350,4 @@ fn is_skipped(error: &fs_sys::Error) -> bool {
 
 fn is_at(error: &fs_sys::Error, place: Place<'_>) -> bool {
     error.path == place.path()
-}
-
-/// Makes the further names. Each changes the inode's link count and ctime: what lstat says of the
-/// group's names is known when the last one is there.
-fn link_all(shared: &Shared<'_>, tree: &mut Tree, links: &[Link]) -> Result<()> {
-    let open = |path: &Path| shared.dest.open_beneath(path.parent().unwrap_or(Path::new("")));
-    let mut firsts = HashSet::new();
-    for link in links {
-        shared.options.cancel.check()?;
-        let (from, to) = (open(&link.first)?, open(&link.path)?);
-        fs_sys::hard_link(from.at(name(&link.first)), to.at(name(&link.path)))?;
-        shared.options.progress.add(Bytes::default());
-        firsts.insert(link.first.as_path());
-    }
-    let mut stats = HashMap::new();
-    for first in firsts {
-        stats.insert(first, fs_sys::stat_at(open(first)?.at(name(first)))?);
-    }
-    for (path, stat) in &mut tree.files {
-        if let Some(now) = stats.get(path.as_path()) {
-            *stat = *now;
-        }
-    }
-    let further = links
-        .iter()
-        .filter_map(|link| stats.get(link.first.as_path()).map(|stat| (link.path.clone(), *stat)));
-    tree.files.extend(further);
-    Ok(())
-}
-
-fn name(path: &Path) -> &OsStr {
-    path.file_name().unwrap_or_default()
-}
-
-fn finish_directory(dir: &Dir, made: &Made, shared: &Shared<'_>, tree: &mut Tree) -> Result<()> {
-    let found = dir.stat()?;
-    let wanted = shared.user.give(made.wanted, found.owner, |owner| dir.set_owner(owner))?;
-    for lost in made.xattrs.write(dir, || dir.path().to_owned())? {
-        tree.lost_attributes.push((made.relative.clone(), lost.name));
-    }
-    dir.set_mtime(wanted.mtime)?;
-    dir.set_mode(wanted.mode)?;
-    Ok(())
 }

@@ -30,7 +30,7 @@ mod snapshot;
 #[path = "support/watchdog.rs"]
 mod watchdog;
 
-use filesystems::{directory_on, is_root, on_each, skip};
+use filesystems::{Room, directory_on, is_root, on_each, skip};
 use plain_user::as_plain_user;
 use snapshot::{Node, snapshot};
 use watchdog::within_a_minute;
@@ -42,12 +42,12 @@ struct Bed {
     workers: usize,
     progress: Progress,
     cancel: Cancel,
-    _root: Option<tempfile::TempDir>,
+    _root: Option<Room>,
 }
 
 impl Bed {
     fn new() -> Self {
-        let root = tempfile::tempdir().unwrap();
+        let root = Room::new();
         let bed = Self::at(root.path());
         Self { _root: Some(root), ..bed }
     }

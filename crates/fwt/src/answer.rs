@@ -27,7 +27,7 @@ pub(crate) fn print(
     variables: &Variables,
 ) -> io::Result<()> {
     if printer.format == Format::Json {
-        return printer.response(response);
+        return printer::response(response);
     }
     match response {
         Response::Worktree(worktree) if wanted == Wanted::Path => {
@@ -37,17 +37,15 @@ pub(crate) fn print(
         Response::Worktree(worktree) => {
             printer::data(worktree_fields::fields(worktree, clock::now()).as_bytes())
         }
-        Response::List(list) => match talk::listed(list) {
-            Some(empty) => {
-                printer.say(empty);
-                Ok(())
-            }
-            None => {
-                let width = Stream::Out.width(variables);
-                let table = worktree_table::table(&list.worktrees, clock::now(), width);
-                printer::data(table.as_bytes())
-            }
-        },
+        Response::List(list) if list.worktrees.is_empty() => {
+            printer.say(talk::NONE_LISTED);
+            Ok(())
+        }
+        Response::List(list) => {
+            let width = Stream::Out.width(variables);
+            let table = worktree_table::table(&list.worktrees, clock::now(), width);
+            printer::data(table.as_bytes())
+        }
         Response::Removed(removed) => {
             printer.say(&talk::removed(removed));
             Ok(())

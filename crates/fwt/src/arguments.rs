@@ -19,6 +19,7 @@ pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, clap::Error> {
 #[derive(Debug, Parser)]
 #[command(
     name = "fwt",
+    bin_name = "fwt",
     version,
     arg_required_else_help = true,
     subcommand_required = true,

@@ -32,15 +32,15 @@ impl Directory {
     /// The directory itself. A current directory that is gone is an error only once it is needed.
     pub(crate) fn path(&self) -> Result<PathBuf, ApiError> {
         match &self.chosen {
-            Some(chosen) if chosen.is_absolute() => Ok(chosen.clone()),
-            Some(chosen) => Ok(self.current.clone()?.join(chosen)),
+            Some(chosen) if chosen.is_absolute() => Ok(tidy(chosen)),
+            Some(chosen) => Ok(tidy(&self.current()?.join(chosen))),
             None => self.current.clone(),
         }
     }
 
     /// The path counted from there.
     pub(crate) fn absolute(&self, path: &Path) -> Result<PathBuf, ApiError> {
-        if path.is_absolute() { Ok(path.to_owned()) } else { Ok(self.path()?.join(path)) }
+        if path.is_absolute() { Ok(tidy(path)) } else { Ok(tidy(&self.path()?.join(path))) }
     }
 
     /// The current directory, whatever `-C` says: variables of the environment count from it.
@@ -56,6 +56,11 @@ impl Directory {
             chosen: chosen.map(PathBuf::from),
         }
     }
+}
+
+/// Without `.` and doubled or final slashes, which say nothing.
+pub(crate) fn tidy(path: &Path) -> PathBuf {
+    path.components().collect()
 }
 
 #[cfg(test)]
@@ -76,7 +81,9 @@ mod tests {
     }
 
     #[test]
-    fn dots_are_left_to_the_kernel() {
+    fn only_dots_that_say_nothing_are_resolved() {
+        check(Some("/here"), Some("."), "./a/.//b/", Some("/here/a/b"));
+        check(Some("/here"), None, ".", Some("/here"));
         check(Some("/here/link"), None, "../a", Some("/here/link/../a"));
     }
 

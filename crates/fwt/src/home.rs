@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use fast_worktree::api::{ApiError, Code};
 
+use crate::directory::tidy;
 use crate::environment::Variables;
 
 /// Resolves the home; `current` is asked only for an `FWT_HOME` that is relative.
@@ -12,7 +13,7 @@ pub(crate) fn resolve<'a>(
     current: impl FnOnce() -> Result<&'a Path, ApiError>,
 ) -> Result<PathBuf, ApiError> {
     if let Some(home) = variables.value("FWT_HOME").map(Path::new) {
-        return if home.is_absolute() { Ok(home.to_owned()) } else { Ok(current()?.join(home)) };
+        return Ok(tidy(&if home.is_absolute() { home.to_owned() } else { current()?.join(home) }));
     }
     // "All paths set in these environment variables must be absolute. If an implementation
     // encounters a relative path [...] it should consider the path invalid and ignore it."
@@ -46,7 +47,7 @@ mod tests {
 
     #[test]
     fn a_relative_path_counts_in_our_own_variable_only() {
-        check(&[("FWT_HOME", "state")], "/here/state");
+        check(&[("FWT_HOME", "./state/")], "/here/state");
         check(&[("XDG_DATA_HOME", "x"), ("HOME", "/h")], "/h/.local/share/fwt");
     }
 

@@ -5,7 +5,7 @@ use std::process::ExitCode;
 
 use console::Style;
 use fast_worktree::api::{ApiError, Code, Response};
-use serde_json::json;
+use serde::Serialize;
 
 use crate::terminal::Colours;
 use crate::{escape, exit};
@@ -38,11 +38,6 @@ pub(crate) struct Printer {
 }
 
 impl Printer {
-    /// Writes the answer of a request as JSON.
-    pub(crate) fn response(self, response: &Response) -> io::Result<()> {
-        data(&json_line(&serde_json::to_value(response)?))
-    }
-
     /// Says what happened. JSON has it in its document.
     pub(crate) fn say(self, text: &str) {
         match (self.format, self.talk) {
@@ -62,13 +57,18 @@ impl Printer {
     /// Writes why it failed.
     pub(crate) fn error(self, error: &ApiError) -> io::Result<()> {
         match self.format {
-            Format::Json => data(&json_line(&json!({ "error": error }))),
+            Format::Json => json_line(&ErrorDocument { error }),
             Format::Text => {
                 to_stderr(&error_text(error, self.colours));
                 Ok(())
             }
         }
     }
+}
+
+/// Writes the answer of a request as JSON.
+pub(crate) fn response(response: &Response) -> io::Result<()> {
+    json_line(response)
 }
 
 /// Writes bytes to standard output, and sees them gone.
@@ -105,25 +105,27 @@ pub(crate) fn to_stderr(text: &str) {
     }
 }
 
-fn json_line(value: &serde_json::Value) -> Vec<u8> {
-    let mut line = value.to_string().into_bytes();
+#[derive(Serialize)]
+struct ErrorDocument<'a> {
+    error: &'a ApiError,
+}
+
+fn json_line(value: &impl Serialize) -> io::Result<()> {
+    let mut line = serde_json::to_vec(value)?;
     line.push(b'\n');
-    line
+    data(&line)
 }
 
 /// The message, then what to do, apart.
 fn error_text(error: &ApiError, colours: Colours) -> String {
     let is_on = colours == Colours::On;
-    let word = Style::new().for_stderr().red().bold().force_styling(is_on).apply_to("error:");
-    let mut text = format!("{word} {}\n", escape::lines(&error.message));
-    if !error.hints.is_empty() {
-        text.push('\n');
-    }
-    let word = Style::new().for_stderr().cyan().force_styling(is_on).apply_to("hint:");
-    for hint in &error.hints {
-        text.push_str(&format!("{word} {}\n", escape::lines(hint)));
-    }
-    text
+    let paint = |style: Style, word| style.for_stderr().force_styling(is_on).apply_to(word);
+    let word = paint(Style::new().red().bold(), "error:");
+    let message = format!("{word} {}\n", escape::lines(&error.message));
+    let word = paint(Style::new().cyan(), "hint:");
+    let hint = |hint: &String| format!("{word} {}\n", escape::lines(hint));
+    let hints: String = error.hints.iter().map(hint).collect();
+    if hints.is_empty() { message } else { format!("{message}\n{hints}") }
 }
 
 #[cfg(test)]

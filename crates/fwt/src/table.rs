@@ -122,13 +122,13 @@ mod tests {
             Some(40),
             &["NAME       STATE  PATH", "fix-login  held   /home/me/t…s/fix-login"],
         );
-        check(&rows, Some(24), &["NAME      STATE  PATH", "fix-…gin  held   /ho…ogin"]);
+        check(&rows, Some(24), &["NAME     STATE  PATH", "fix…gin  held   /ho…ogin"]);
     }
 
     #[test]
     fn then_columns_are_hidden() {
         let rows = [["fix-login", "held", "/home/me/trees/fix-login"]];
-        check(&rows, Some(18), &["NAME      PATH", "fix-…gin  /ho…ogin"]);
+        check(&rows, Some(18), &["NAME      PATH", "fix…ogin  /ho…ogin"]);
         check(&rows, Some(10), &["NAME", "fix-login"]);
         check(&rows, Some(5), &["NAME", "fi…in"]);
     }

@@ -1,44 +1,44 @@
 //! What is said on standard error of what was done.
 
-use fast_worktree::api::{ListResponse, PassedOver, RemoveResponse, Worktree};
+use fast_worktree::api::{PassedOver, RemoveResponse, Worktree};
 use indicatif::{BinaryBytes, HumanCount};
 
 use crate::escape;
 
 /// Of a worktree that was made: by what and at what cost, and who was passed over and why.
 pub(crate) fn created(worktree: &Worktree) -> String {
-    let mut text = format!("made {} by {}", worktree.name, worktree.backend.name());
-    if let Some(elapsed_ms) = worktree.elapsed_ms {
-        text.push_str(&format!(" in {elapsed_ms} ms"));
+    let time = worktree.elapsed_ms.map(|elapsed_ms| format!(" in {elapsed_ms} ms"));
+    let made = format!("made {} by {}", worktree.name, worktree.backend.name());
+    let first = format!("{made}{}{}", time.unwrap_or_default(), cost(worktree));
+    if worktree.passed_over.is_empty() {
+        return first;
     }
-    if let Some(stats) = worktree.stats {
-        let files = HumanCount(stats.files);
-        let shared = BinaryBytes(stats.bytes_cloned);
-        let written = BinaryBytes(stats.bytes_copied.saturating_add(stats.bytes_from_git));
-        text.push_str(&format!(": {files} files, {shared} shared, {written} written"));
-    }
-    if !worktree.skipped.is_empty() {
-        text.push_str(&format!(", {} left out", worktree.skipped.len()));
-    }
-    if !worktree.passed_over.is_empty() {
-        let passed_over: Vec<String> = worktree.passed_over.iter().map(passed_over).collect();
-        text.push_str(&format!("\npassed over {}", passed_over.join("; ")));
-    }
-    text
+    let passed_over: Vec<String> = worktree.passed_over.iter().map(passed_over).collect();
+    format!("{first}\npassed over {}", passed_over.join("; "))
 }
 
 /// Of a worktree that was removed.
 pub(crate) fn removed(removed: &RemoveResponse) -> String {
-    let mut text = format!("removed {} ({})", removed.name, escape::path(&removed.path.0));
-    if let Some(branch) = &removed.branch {
-        text.push_str(&format!("\nits branch {branch} stays"));
+    let first = format!("removed {} ({})", removed.name, escape::path(&removed.path.0));
+    match &removed.branch {
+        Some(branch) => format!("{first}\nits branch {branch} stays"),
+        None => first,
     }
-    text
 }
 
 /// Of a list without lines, which a person could take for a mistake.
-pub(crate) fn listed(list: &ListResponse) -> Option<&'static str> {
-    list.worktrees.is_empty().then_some("no worktrees")
+pub(crate) const NONE_LISTED: &str = "no worktrees";
+
+fn cost(worktree: &Worktree) -> String {
+    let Some(stats) = worktree.stats else { return String::new() };
+    let files = HumanCount(stats.files);
+    let shared = BinaryBytes(stats.bytes_cloned);
+    let written = BinaryBytes(stats.bytes_copied.saturating_add(stats.bytes_from_git));
+    let left_out = match worktree.skipped.len() {
+        0 => String::new(),
+        number => format!(", {number} left out"),
+    };
+    format!(": {files} files, {shared} shared, {written} written{left_out}")
 }
 
 fn passed_over(passed: &PassedOver) -> String {

@@ -55,7 +55,7 @@ mod tests {
     #[test]
     fn wide_characters_count_twice() {
         check("日本語日本語", 12, "日本語日本語");
-        check("日本語日本語", 11, "日本…本語");
+        check("日本語日本語", 11, "日本…日本語");
         check("日本語日本語", 2, "…");
     }
 

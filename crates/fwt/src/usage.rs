@@ -102,8 +102,8 @@ mod tests {
             &["usage: fwt rm <ID>", MORE],
         );
         check(
-            "fwt create --backend floppy",
-            "invalid value 'floppy' for '--backend <BACKEND>' [possible values: reflink, copy, checkout]",
+            "fwt create --backend xyz",
+            "invalid value 'xyz' for '--backend <BACKEND>' [possible values: reflink, copy, checkout]",
             &[MORE],
         );
     }

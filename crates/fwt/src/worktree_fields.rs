@@ -20,7 +20,7 @@ pub(crate) fn wire_name(value: impl Serialize) -> String {
 pub(crate) fn fields(worktree: &Worktree, now: Time) -> String {
     let mut text = String::new();
     for (name, value) in named(worktree, now) {
-        writeln!(text, "{name:<12}{value}").expect("a String takes any text");
+        writeln!(text, "{name:<13}{value}").expect("a String takes any text");
     }
     text
 }
@@ -116,7 +116,23 @@ pub(crate) mod tests {
     #[test]
     fn every_field_has_a_line() {
         let now = Time { seconds: 1_800_000_000, nanos: 0 };
-        insta::assert_snapshot!(fields(&example(), now), @"");
+        insta::assert_snapshot!(fields(&example(), now), @r"
+        name         fix-login
+        id           abcdefghijklm
+        path         /home/me/.local/share/fwt/worktrees/shop-1a2b/fix-login
+        state        held
+        source       /home/me/shop
+        mode         linked
+        backend      copy
+        passed over  reflink (no-reflink): cloning a file failed
+        base         0123456789abcdef0123456789abcdef01234567 (HEAD)
+        head         0123456789abcdef0123456789abcdef01234567
+        branch       fix
+        carry        clean
+        lease        none
+        created      2027-01-15T05:00:00Z (3h ago)
+        last used    2027-01-15T07:59:00Z (1m ago)
+        ");
     }
 
     #[test]

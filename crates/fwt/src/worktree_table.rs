@@ -66,12 +66,22 @@ mod tests {
         odd.name = "line\nfeed".to_owned();
         odd.branch = None;
         odd.head = None;
-        insta::assert_snapshot!(table(&[example(), odd], NOW, None), @"");
+        insta::assert_snapshot!(table(&[example(), odd], NOW, None), @r"
+        NAME        ID             STATE  BACKEND  HEAD        BRANCH  AGE  PATH
+        fix-login   abcdefghijklm  held   copy     0123456789  fix     3h   /home/me/.local/share/fwt/worktrees/shop-1a2b/fix-login
+        line\nfeed  abcdefghijklm  held   copy     -           -       3h   /home/me/.local/share/fwt/worktrees/shop-1a2b/fix-login
+        ");
     }
 
     #[test]
     fn a_narrow_terminal_reads_what_matters() {
-        insta::assert_snapshot!(table(&[example()], NOW, Some(80)), @"");
-        insta::assert_snapshot!(table(&[example()], NOW, Some(40)), @"");
+        insta::assert_snapshot!(table(&[example()], NOW, Some(80)), @r"
+        NAME       ID             STATE  BACKEND  BRANCH  AGE  PATH
+        fix-login  abcdefghijklm  held   copy     fix     3h   /home/me/.lo…2b/fix-login
+        ");
+        insta::assert_snapshot!(table(&[example()], NOW, Some(40)), @r"
+        NAME       PATH
+        fix-login  /home/me/.loca…1a2b/fix-login
+        ");
     }
 }

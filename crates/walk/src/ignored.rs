@@ -46,10 +46,10 @@ impl Rules {
     fn with_text(&self, text: &[u8], relative: &Path) -> Self {
         let root = Path::new("/").join(relative);
         let mut builder = GitignoreBuilder::new(&root);
-        // An editor's byte order mark is no part of the first pattern.
+        // An editor's byte order mark and carriage returns are no part of a pattern.
         let text = text.strip_prefix("\u{feff}".as_bytes()).unwrap_or(text);
         for line in text.split(|byte| *byte == b'\n') {
-            let line = String::from_utf8_lossy(line);
+            let line = String::from_utf8_lossy(line.strip_suffix(b"\r").unwrap_or(line));
             // A line that is no pattern is skipped, as git does.
             if let Err(_malformed) = builder.add_line(None, &line) {}
         }

@@ -5,6 +5,28 @@ use std::path::Path;
 
 use tempfile::TempDir;
 
+/// An empty directory that goes with all in it: a plain user's read-only directories too, which
+/// `TempDir` leaves behind.
+pub(crate) struct Room(TempDir);
+
+impl Room {
+    pub(crate) fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+}
+
+impl Drop for Room {
+    fn drop(&mut self) {
+        if let Err(error) = fs_sys::remove_tree(self.path()) {
+            eprintln!("{error} stays behind");
+        }
+    }
+}
+
 /// Every variable that may name a directory on a file system.
 pub(crate) const ALL: &[&str] =
     &["FWT_TEST_EXT4", "FWT_TEST_XFS", "FWT_TEST_BTRFS", "FWT_TEST_TMPFS"];
@@ -21,9 +43,9 @@ pub(crate) fn on_each(variables: &[&str], act: impl Fn(&str, &Path)) {
 }
 
 /// An empty directory on the file system that `variable` names.
-pub(crate) fn directory_on(variable: &str) -> Option<TempDir> {
+pub(crate) fn directory_on(variable: &str) -> Option<Room> {
     if let Some(path) = std::env::var_os(variable) {
-        return Some(tempfile::tempdir_in(path).unwrap());
+        return Some(Room(tempfile::tempdir_in(path).unwrap()));
     }
     skip(&format!("{variable} is not set"));
     None
