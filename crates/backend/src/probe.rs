@@ -5,7 +5,7 @@ use std::path::Path;
 
 use fs_sys::{Dir, ErrorKind, File, Mode};
 
-use crate::{Reason, Support};
+use crate::{Reason, Site, Support};
 
 /// Two scratch names that no other probe of this process or another uses at the same time.
 #[derive(Debug)]
@@ -63,14 +63,17 @@ impl Drop for Scratch {
 
 /// What the outcome of a clone means for the probe. Only "cannot here" is a no: a full disk or a lost
 /// permission meets the tree itself next, and is reported as what it is.
-pub(crate) fn support(done: fs_sys::Result<()>) -> Support {
+pub(crate) fn support(done: fs_sys::Result<()>, site: &Site<'_>) -> Support {
     let Err(error) = done else { return Support::Yes };
-    let reason = if error.kind == ErrorKind::Unsupported {
-        Reason::NoReflink
-    } else if error.kind == ErrorKind::CrossDevice {
-        Reason::CrossFilesystem
-    } else {
-        return Support::Yes;
-    };
-    Support::No { reason, detail: format!("{error}: {}", error.source) }
+    let dest = site.dest.display();
+    if error.kind == ErrorKind::Unsupported {
+        let detail = format!("the file system at {dest} cannot share bytes between files");
+        return Support::No { reason: Reason::NoReflink, detail };
+    }
+    if error.kind == ErrorKind::CrossDevice {
+        let source = site.sample.unwrap_or(site.dest).display();
+        let detail = format!("{source} and {dest} are on two file systems");
+        return Support::No { reason: Reason::CrossFilesystem, detail };
+    }
+    Support::Yes
 }

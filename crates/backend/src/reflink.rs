@@ -22,7 +22,7 @@ impl Backend for Reflink {
             scratch.clone_within()?;
             site.sample.map_or(Ok(()), |sample| scratch.clone_of(sample))
         });
-        support(tried)
+        support(tried, site)
     }
 
     fn prepare(

@@ -72,7 +72,8 @@ fn refusal(directory: &Path, error: git_cli::Error) -> ApiError {
         Located::Nothing => ApiError::new(
             Code::NotARepository,
             format!("{} is in no git repository", directory.display()),
-        ),
+        )
+        .with_hint("name a directory of one with --source"),
         Located::Repository { path, owner } => {
             let user = fs_sys::process::effective_user();
             if owner != user {

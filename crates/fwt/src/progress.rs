@@ -63,6 +63,8 @@ fn is_stopped(stopped: &Receiver<()>, wait: Duration) -> bool {
 
 fn update(bar: &ProgressBar, progress: &Progress) {
     let (files, total) = (progress.files(), progress.total_files());
+    let bytes = progress.bytes();
+    bar.set_message(HumanBytes(bytes.cloned.saturating_add(bytes.copied)).to_string());
     // How many there are is known only once the source has been looked through.
     let (template, length) = if total == 0 {
         ("{spinner} {human_pos} files, {msg}", None)
@@ -76,8 +78,6 @@ fn update(bar: &ProgressBar, progress: &Progress) {
         Some(length) => bar.set_length(length),
         None => bar.unset_length(),
     }
-    let bytes = progress.bytes();
-    bar.set_message(HumanBytes(bytes.cloned.saturating_add(bytes.copied)).to_string());
     bar.set_position(files);
     bar.tick();
 }

@@ -53,11 +53,12 @@ impl Git {
 
     /// How many commits reachable from `heads` are on no branch, tag or remote-tracking ref.
     pub fn count_unreachable(&self, context: Context<'_>, heads: &[ObjectId]) -> Result<u64> {
-        let mut input: String =
-            heads.iter().flat_map(|head| [head.to_string(), "\n".to_owned()]).collect();
-        input.push_str("HEAD\n--not\n--branches\n--tags\n--remotes\n");
-        let arguments = words(["rev-list", "--count", "--ignore-missing", "--stdin"]);
-        let output = self.run(context, &arguments, input.as_bytes())?;
+        let heads: Vec<OsString> = heads.iter().map(|head| head.to_string().into()).collect();
+        // Not by `--stdin`: git before 2.42 takes no options there.
+        let mut arguments = words(["rev-list", "--count", "--ignore-missing", "HEAD"]).to_vec();
+        arguments.extend(heads.iter().map(OsString::as_os_str));
+        arguments.extend(words(["--not", "--branches", "--tags", "--remotes", "--"]));
+        let output = self.run(context, &arguments, &[])?;
         let count = std::str::from_utf8(&output).ok().and_then(|text| text.trim().parse().ok());
         count.ok_or(Error::Output { intent: "rev-list" })
     }
