@@ -21,14 +21,14 @@ mod progress;
 mod settle;
 mod tree;
 
+use std::num::NonZero;
+
 pub use error::{Error, Result};
 pub use listed::{Content, Gate, Listed, Rejection, copy_listed};
 pub use manifest::{Item, Manifest};
 pub use method::{Ladder, Method};
 pub use progress::{Bytes, Cancel, Progress};
 pub use tree::{Filter, Skip, Skipped, Tree, Verdict, copy_tree};
-
-use std::num::NonZero;
 
 /// How a copy is made.
 #[derive(Clone, Copy, Debug)]

@@ -63,9 +63,9 @@ pub fn copy_listed(
     options: &Options<'_>,
 ) -> Result<Listed> {
     let job = Job { source, dest, manifest, gate, options, user: User::current() };
-    let first = vec![Task { node: 0, files: Part::Whole }];
+    let first = vec![Task { node: 0, part: Part::Whole }];
     let workers = run_tasks(options.workers, first, Worker::default, |worker, task, queue| {
-        job.directory(worker, &task, queue)
+        job.directory(worker, task, queue)
     })?;
     let mut listed = Listed::default();
     for worker in workers {
@@ -93,20 +93,22 @@ struct Worker {
 }
 
 /// A directory, or a part of the files of a huge one.
+#[derive(Clone, Copy)]
 struct Task {
     node: usize,
-    files: Part,
+    part: Part,
 }
 
+#[derive(Clone, Copy)]
 enum Part {
-    /// Make the directory's children, then take the first files and hand out the rest.
+    /// Make the directory's children, then take its files.
     Whole,
-    /// The files from this number on, [`CHUNK_FILES`] of them.
-    From(usize),
+    /// The files with these numbers; the directory has its children.
+    Files { start: usize, end: usize },
 }
 
 impl Job<'_> {
-    fn directory(&self, worker: &mut Worker, task: &Task, queue: &Queue<Task>) -> Result<()> {
+    fn directory(&self, worker: &mut Worker, task: Task, queue: &Queue<Task>) -> Result<()> {
         self.options.cancel.check()?;
         let node = self.manifest.node(task.node);
         let relative = Path::new(OsStr::from_bytes(node.path));
@@ -115,25 +117,34 @@ impl Job<'_> {
             Ok(dir) => Ok(dir),
             Err(error) => Err(rejection(error)?),
         };
-        let start = match task.files {
-            Part::From(start) => start,
+        let (mut start, mut end) = match task.part {
+            Part::Files { start, end } => (start, end),
             Part::Whole => {
                 if let Ok(source) = &source {
                     keep_directory(source, &dest, self.user)?;
                 }
                 self.make_children(node, &dest, queue)?;
-                let rest = (CHUNK_FILES..node.items.len()).step_by(CHUNK_FILES);
-                queue.push(rest.map(|from| Task { node: task.node, files: Part::From(from) }));
-                0
+                (0, node.items.len())
             }
         };
-        let end = node.items.len().min(start + CHUNK_FILES);
-        for item in &node.items[start..end] {
-            self.options.cancel.check()?;
-            match &source {
-                Ok(source) => self.item(worker, source, &dest, *item)?,
-                Err(why) => worker.listed.rejected.push((item.id, *why)),
+        while start < end {
+            // Two workers in one directory wait for its lock, so its files are shared out only to one
+            // that has nothing else to do.
+            if end - start > CHUNK_FILES && queue.is_hungry() {
+                let middle = start + (end - start) / 2;
+                let part = Part::Files { start: middle, end };
+                queue.push([Task { part, ..task }]);
+                end = middle;
             }
+            let chunk = end.min(start + CHUNK_FILES);
+            for item in &node.items[start..chunk] {
+                self.options.cancel.check()?;
+                match &source {
+                    Ok(source) => self.item(worker, source, &dest, *item)?,
+                    Err(why) => worker.listed.rejected.push((item.id, *why)),
+                }
+            }
+            start = chunk;
         }
         Ok(())
     }
@@ -144,7 +155,7 @@ impl Job<'_> {
             let name = OsStr::from_bytes(self.manifest.node(*child).name());
             fs_sys::make_dir_at(dest.at(name), Mode(0o777))?;
         }
-        queue.push(node.children.iter().map(|child| Task { node: *child, files: Part::Whole }));
+        queue.push(node.children.iter().map(|child| Task { node: *child, part: Part::Whole }));
         Ok(())
     }
 
@@ -154,7 +165,7 @@ impl Job<'_> {
         // Looked at first: opening a FIFO would let its writer run on, opening a device may act.
         let done = match fs_sys::stat_at(from) {
             Ok(found) => match found.kind {
-                Kind::File => self.file(worker, from, to, item.id)?,
+                Kind::File => self.file(worker, from, to, (item.id, &found))?,
                 Kind::Symlink => self.link(from, to, item.id, &found)?,
                 Kind::Directory | Kind::Special => Err(Rejection::Missing),
             },
@@ -177,7 +188,7 @@ impl Job<'_> {
         worker: &mut Worker,
         from: Place<'_>,
         place: Place<'_>,
-        id: u32,
+        (id, before): (u32, &Stat),
     ) -> Result<Copied> {
         let source = match File::open(from) {
             Ok(file) => file,
@@ -185,18 +196,16 @@ impl Job<'_> {
             Err(error) if error.kind == ErrorKind::Link => return Ok(Err(Rejection::Changed)),
             Err(error) => return Ok(Err(rejection(error)?)),
         };
-        let before = source.stat()?;
-        if before.kind != Kind::File {
-            return Ok(Err(Rejection::Missing));
-        }
-        if !self.gate.admits(id, &before, Content::File(&source))? {
+        // `before` is the lstat from before the open: if that was another file, the one after the copy,
+        // of the open file, tells.
+        if !self.gate.admits(id, before, Content::File(&source))? {
             return Ok(Err(Rejection::Declined));
         }
         let buffer = &mut worker.buffer;
-        let (file, bytes) = copy_content(&source, &before, place, self.options, buffer)?;
-        let wanted = Attributes { mode: before.mode.permissions(), ..Attributes::of(&before) };
+        let (file, bytes) = copy_content(&source, before, place, self.options, buffer)?;
+        let wanted = Attributes { mode: before.mode.permissions(), ..Attributes::of(before) };
         let stat = finish(&file, wanted, self.user)?;
-        if source.stat()?.is_same_content(&before) && stat.size == before.size {
+        if source.stat()?.is_same_content(before) && stat.size == before.size {
             return Ok(Ok((stat, bytes)));
         }
         fs_sys::remove_file_at(place)?;

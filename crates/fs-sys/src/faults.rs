@@ -3,10 +3,9 @@
 //! Without the feature `faults` nothing here costs anything: the hook is an empty inline function.
 
 #[cfg(feature = "faults")]
-pub use enabled::{Fault, arm, calls, disarm};
-
-#[cfg(feature = "faults")]
 pub(crate) use enabled::before_call;
+#[cfg(feature = "faults")]
+pub use enabled::{Fault, arm, calls, disarm};
 
 /// The hook of a build without the feature `faults`.
 #[cfg(not(feature = "faults"))]

@@ -9,8 +9,9 @@ use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use git_cli::index::{DROPPED_EXTENSIONS, Flags, Index, ParseError, PatchError};
-use git_cli::index::{Mode, Signature, StatBlock, Version};
+use git_cli::index::{
+    DROPPED_EXTENSIONS, Flags, Index, Mode, ParseError, PatchError, Signature, StatBlock, Version,
+};
 use git_cli::object::{ObjectFormat, ObjectId, blob_id};
 
 /// A repository in a directory of its own, and options given to git every time.

@@ -26,6 +26,8 @@ struct State<T> {
     tasks: Vec<T>,
     /// Workers that are at a task and may still push others.
     busy: usize,
+    /// Workers that found no task and wait for one.
+    waiting: usize,
     is_stopped: bool,
 }
 
@@ -44,6 +46,11 @@ impl<T> Queue<T> {
         }
     }
 
+    /// Whether a worker waits for a task, so that it is worth cutting one in two.
+    pub fn is_hungry(&self) -> bool {
+        self.lock().waiting > 0
+    }
+
     /// The next task; `None` when there is none and nobody can add one.
     fn next(&self) -> Option<T> {
         let mut state = self.lock();
@@ -58,7 +65,9 @@ impl<T> Queue<T> {
             if state.busy == 0 {
                 return None;
             }
+            state.waiting += 1;
             state = self.changed.wait(state).unwrap_or_else(PoisonError::into_inner);
+            state.waiting -= 1;
         }
     }
 
@@ -102,7 +111,7 @@ where
     W: Send,
     E: Send,
 {
-    let state = State { tasks: first, busy: 0, is_stopped: false };
+    let state = State { tasks: first, busy: 0, waiting: 0, is_stopped: false };
     let queue = Queue { state: Mutex::new(state), changed: Condvar::new() };
     let work = || {
         let mut worker = new_worker();
