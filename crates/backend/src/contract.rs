@@ -48,7 +48,7 @@ impl Kind {
 /// Where a tree would come from and go to.
 #[derive(Clone, Copy, Debug)]
 pub struct Site<'a> {
-    /// An existing directory on the destination's file system in which this user may create.
+    /// A private directory beside the destination, for scratch files.
     pub dest: &'a Path,
     /// A regular file of the source with bytes in it, if there is one: cloning it is the proof that
     /// the two places can share.

@@ -65,7 +65,8 @@ impl Drop for Scratch {
 /// permission meets the tree itself next, and is reported as what it is.
 pub(crate) fn support(done: fs_sys::Result<()>, site: &Site<'_>) -> Support {
     let Err(error) = done else { return Support::Yes };
-    let dest = site.dest.display();
+    // The scratch directory's name is of no use to anybody; the one it is in is.
+    let dest = site.dest.parent().unwrap_or(site.dest).display();
     if error.kind == ErrorKind::Unsupported {
         let detail = format!("the file system at {dest} cannot share bytes between files");
         return Support::No { reason: Reason::NoReflink, detail };
