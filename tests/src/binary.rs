@@ -89,9 +89,9 @@ pub struct Answer {
 }
 
 impl Answer {
-    /// Runs a command to its end.
+    /// Runs a command to its end; one that hangs fails the test.
     pub fn of(command: &mut Command) -> Self {
-        let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+        let output = environment::output_in_time(command);
         Self::from_output(format!("{command:?}"), output)
     }
 

@@ -1,9 +1,17 @@
 //! The environment of everything a test starts: nothing of the caller's but the search path.
 
 use std::ffi::OsStr;
-use std::io::Write as _;
+use std::io::{Read, Write as _};
 use std::path::Path;
 use std::process::{Command, Output, Stdio};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+/// Beyond this a program hangs.
+const TIME_LIMIT: Duration = Duration::from_secs(45);
+
+/// How often it is looked whether a program has ended.
+const POLL_PAUSE: Duration = Duration::from_millis(2);
 
 /// A command with an environment of its own, whose home is `home`. No configuration of the machine
 /// or of the person who runs the tests reaches git.
@@ -31,6 +39,36 @@ pub fn succeed(command: &mut Command) -> Output {
         String::from_utf8_lossy(&output.stderr),
     );
     output
+}
+
+/// Runs a command to its end; one that hangs is killed, and fails the test.
+pub fn output_in_time(command: &mut Command) -> Output {
+    command.stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap_or_else(|error| panic!("{command:?}: {error}"));
+    let stdout = read_beside(child.stdout.take().expect("it is a pipe"));
+    let stderr = read_beside(child.stderr.take().expect("it is a pipe"));
+    let start = Instant::now();
+    let status = loop {
+        if let Some(status) = child.try_wait().expect("a child can be waited for") {
+            break status;
+        }
+        if start.elapsed() > TIME_LIMIT {
+            child.kill().expect("a child can be killed");
+            child.wait().expect("a killed child ends");
+            panic!("{command:?} hangs: it was killed after {} s", TIME_LIMIT.as_secs());
+        }
+        thread::sleep(POLL_PAUSE);
+    };
+    let [stdout, stderr] = [stdout, stderr].map(|it| it.join().expect("reading does not panic"));
+    Output { status, stdout, stderr }
+}
+
+fn read_beside(mut pipe: impl Read + Send + 'static) -> JoinHandle<Vec<u8>> {
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).expect("a pipe can be read");
+        bytes
+    })
 }
 
 /// Makes an executable script. A child writes it: were it open for writing here, even for a moment,

@@ -98,7 +98,21 @@ impl Repository {
 
     /// The directory that all worktrees share.
     pub fn common_dir(&self) -> PathBuf {
-        let mut path = self.git_bytes(["rev-parse", "--path-format=absolute", "--git-common-dir"]);
+        self.asked_path("--git-common-dir")
+    }
+
+    /// The directory of this worktree's own index and HEAD.
+    pub fn git_dir(&self) -> PathBuf {
+        self.asked_path("--absolute-git-dir")
+    }
+
+    /// Root of the working tree, as git sees it from a directory below.
+    pub fn top_level(&self, below: impl AsRef<Path>) -> PathBuf {
+        Self::at(&self.home, &self.path(below)).asked_path("--show-toplevel")
+    }
+
+    fn asked_path(&self, question: &str) -> PathBuf {
+        let mut path = self.git_bytes(["rev-parse", "--path-format=absolute", question]);
         path.pop();
         OsString::from_vec(path).into()
     }

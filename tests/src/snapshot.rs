@@ -118,6 +118,15 @@ impl Snapshot {
         self.nodes.keys().map(PathBuf::as_path)
     }
 
+    /// From here on the time of these does not count.
+    pub fn forget_time_of(&mut self, is_meant: impl Fn(&Path) -> bool) {
+        for (path, node) in &mut self.nodes {
+            if is_meant(path) {
+                node.mtime = (0, 0);
+            }
+        }
+    }
+
     /// Panics with what differs.
     #[track_caller]
     pub fn assert_same(&self, expected: &Self, detail: Detail, what: &str) {
@@ -128,19 +137,21 @@ impl Snapshot {
     /// What differs, a line for each path and side; empty if nothing does.
     pub fn differences(&self, expected: &Self, detail: Detail) -> String {
         let mut text = String::new();
+        let mut add = |side: char, path: &Path, node: &Node| {
+            writeln!(text, "  {side} {} {node:?}", path.display()).expect("a string takes all");
+        };
         for (path, node) in &self.nodes {
-            match expected.nodes.get(path) {
-                Some(other) if node.by(detail) == other.by(detail) => {}
-                Some(other) => {
-                    { writeln!(text, "  < {} {node:?}\n  > {0} {other:?}", path.display()) }
-                        .expect("a string takes all")
+            let other = expected.nodes.get(path);
+            if other.is_none_or(|other| node.by(detail) != other.by(detail)) {
+                add('<', path, node);
+                if let Some(other) = other {
+                    add('>', path, other);
                 }
-                None => writeln!(text, "  < {} {node:?}", path.display()).expect("it does"),
             }
         }
         for (path, node) in &expected.nodes {
             if !self.nodes.contains_key(path) {
-                writeln!(text, "  > {} {node:?}", path.display()).expect("it does");
+                add('>', path, node);
             }
         }
         text

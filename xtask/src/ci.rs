@@ -10,7 +10,7 @@ use crate::machine::find_program;
 use crate::talk::say;
 use crate::test::{self, Profile};
 use crate::workspace::Workspace;
-use crate::{layers, tidy};
+use crate::{layers, macos, tidy};
 
 /// Runs every step, and stops at the first that fails.
 pub(crate) fn run(workspace: &Workspace) -> anyhow::Result<()> {
@@ -34,6 +34,7 @@ const STEPS: &[(&str, Step)] = &[
     ("clippy", clippy),
     ("tidy", tidy::run),
     ("layers", layers::run),
+    ("macos-check", macos::check),
     ("test", run_tests),
     ("doctests", |workspace| {
         require_success(cargo(workspace).args(["test", "--doc", "--workspace"]))

@@ -10,7 +10,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::bail;
 
-pub(crate) use self::kinds::VARIABLES;
+pub(crate) use self::kinds::{Room, VARIABLES};
+pub(crate) use self::mounts::load_kind_at;
 use crate::machine::{self, User};
 use crate::talk::{print_data, say};
 use crate::workspace::Workspace;
@@ -43,14 +44,15 @@ enum AtEnd {
 pub(crate) fn bring_up(
     workspace: &Workspace,
     directory: Option<&Path>,
+    room: Room,
 ) -> anyhow::Result<Filesystems> {
     require_ability()?;
     let directory = directory::prepare(workspace, directory)?;
     // From here on a failure must leave nothing mounted.
     let mut filesystems = Filesystems { directory, available: Vec::new(), at_end: AtEnd::TakeDown };
     directory::isolate(&filesystems.directory);
-    for filesystem in kinds::FILESYSTEMS {
-        match kinds::require_mounted(filesystem, &filesystems.directory) {
+    for filesystem in kinds::FILESYSTEMS.iter().filter(|filesystem| filesystem.is_wanted(room)) {
+        match kinds::require_mounted(filesystem, &filesystems.directory, room) {
             Ok(path) => {
                 filesystems.available.push(Available { variable: filesystem.variable, path });
             }
@@ -85,8 +87,12 @@ impl Drop for Filesystems {
 }
 
 /// `cargo xtask filesystems up`: prints where they are, as shell code, and leaves them mounted.
-pub(crate) fn print_up(workspace: &Workspace, directory: Option<&Path>) -> anyhow::Result<()> {
-    let mut filesystems = bring_up(workspace, directory)?;
+pub(crate) fn print_up(
+    workspace: &Workspace,
+    directory: Option<&Path>,
+    room: Room,
+) -> anyhow::Result<()> {
+    let mut filesystems = bring_up(workspace, directory, room)?;
     for Available { variable, path } in filesystems.available() {
         let value = quote_for_shell(&path.to_string_lossy());
         print_data(&format!("export {variable}={value}"));

@@ -1,11 +1,14 @@
 //! The project's own chores, as `cargo xtask <chore>`.
 
+mod bench;
 mod ci;
 mod command;
+mod exclusive;
 mod filesystems;
 mod install;
 mod layers;
 mod machine;
+mod macos;
 mod talk;
 mod test;
 mod tidy;
@@ -16,6 +19,7 @@ use std::process::ExitCode;
 
 use clap::{Args, Parser, Subcommand};
 
+use crate::filesystems::Room;
 use crate::install::Installation;
 use crate::test::Profile;
 use crate::workspace::Workspace;
@@ -36,14 +40,17 @@ fn run(chore: Chore) -> anyhow::Result<()> {
     match chore {
         Chore::Ci => ci::run(&workspace),
         Chore::Test(arguments) => test::run(&workspace, &arguments.options()),
-        Chore::Filesystems { directory, action: FilesystemsAction::Up } => {
-            filesystems::print_up(&workspace, directory.as_deref())
+        Chore::Bench(arguments) => bench::run(&workspace, &arguments.options()),
+        Chore::Filesystems { directory, action: FilesystemsAction::Up { gib } } => {
+            let room = gib.map_or(Room::Tests, |gib| Room::Bytes(u64::from(gib) << 30));
+            filesystems::print_up(&workspace, directory.as_deref(), room)
         }
         Chore::Filesystems { directory, action: FilesystemsAction::Down } => {
             filesystems::take_down_at(&workspace, directory.as_deref())
         }
         Chore::Tidy => tidy::run(&workspace),
         Chore::Layers => layers::run(&workspace),
+        Chore::MacosCheck => macos::check(&workspace),
     }
 }
 
@@ -62,6 +69,8 @@ enum Chore {
     /// Runs all tests, on every filesystem this machine can make; as root, a second time as a
     /// plain user.
     Test(TestArguments),
+    /// Measures fwt beside the other ways to make a tree; a missed target is no failure.
+    Bench(bench::Arguments),
     /// Makes or removes the filesystems that the tests run on.
     Filesystems {
         /// Where images and mount points live [default: target/filesystems].
@@ -74,12 +83,19 @@ enum Chore {
     Tidy,
     /// Which crate may import which.
     Layers,
+    /// Whether the workspace compiles for macOS, where the tools for that are installed.
+    MacosCheck,
 }
 
 #[derive(Subcommand)]
 enum FilesystemsAction {
     /// Mounts them; stdout is shell code that exports where they are.
-    Up,
+    Up {
+        /// The size of each, instead of what the tests need; the one that is always full is then
+        /// left out.
+        #[arg(long, value_name = "GIB", value_parser = clap::value_parser!(u8).range(1..))]
+        gib: Option<u8>,
+    },
     /// Unmounts and removes them, also what a crashed run left.
     Down,
 }

@@ -1,14 +1,14 @@
 //! `cargo xtask test`: the one command that runs every test this machine can run.
 
 mod build;
-mod exclusive;
 mod outcome;
 mod plain_user;
 mod runner;
 mod stage;
 
 use self::outcome::{Outcome, report};
-use crate::filesystems::{self, Available, VARIABLES};
+use crate::exclusive;
+use crate::filesystems::{self, Available, Room, VARIABLES};
 use crate::install::{self, Installation};
 use crate::machine::{self, User};
 use crate::talk::say;
@@ -40,7 +40,7 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
     install::install_missing(options.installation, user);
     let built = build::build(workspace)?;
     // Two runs in one checkout would take each other's filesystems down.
-    let exclusive = exclusive::wait(workspace)?;
+    let exclusive = exclusive::wait(workspace, "test")?;
     let outcomes = match user {
         User::Root => vec![
             on_filesystems(workspace, |available| {
@@ -68,7 +68,7 @@ fn on_filesystems(
     if !machine::is_linux() {
         return run(&[]);
     }
-    let filesystems = filesystems::bring_up(workspace, None)?;
+    let filesystems = filesystems::bring_up(workspace, None, Room::Tests)?;
     let outcome = run(filesystems.available())?;
     // What cannot be removed is in use by something that a test left: that is a failure too.
     Ok(outcome.also_require(filesystems.take_down()))

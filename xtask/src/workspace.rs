@@ -39,6 +39,16 @@ impl Workspace {
         self.target_directory().join("debug/fwt")
     }
 
+    /// The binary `fwt` as `cargo build --release` leaves it.
+    pub(crate) fn release_binary(&self) -> PathBuf {
+        self.target_directory().join("release/fwt")
+    }
+
+    /// The oldest compiler that the packages promise to work with.
+    pub(crate) fn rust_version(&self) -> Option<&cargo_metadata::semver::Version> {
+        self.packages().iter().filter_map(|package| package.rust_version.as_ref()).max()
+    }
+
     /// The target directory of builds with the feature `faults`, apart so that the two builds do
     /// not replace each other's binary.
     pub(crate) fn faults_target_directory(&self) -> PathBuf {

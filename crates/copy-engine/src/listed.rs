@@ -267,14 +267,14 @@ fn is_special(error: &fs_sys::Error) -> bool {
     matches!(error.source.raw_os_error(), Some(ENXIO | ENODEV))
 }
 
-/// A private directory stays private. One that its owner may not write in is left as it was made:
-/// git could not check anything out in it. Its owner is kept like that of the files in it.
+/// A private directory stays private. Its owner may do all in it: git could not check anything out
+/// otherwise. The owner is kept like that of the files in it.
 fn keep_directory(source: &Dir, dest: &Dir, user: User) -> Result<()> {
     let (found, made) = (source.stat()?, dest.stat()?);
-    let wanted = Attributes { mode: found.mode.permissions(), ..Attributes::of(&found) };
+    let mode = Mode(found.mode.permissions().0 | 0o700);
+    let wanted = Attributes { mode, ..Attributes::of(&found) };
     let wanted = user.give(wanted, made.owner, |owner| dest.set_owner(owner))?;
-    let is_usable = wanted.mode.0 & 0o700 == 0o700;
-    if is_usable && (made.owner != wanted.owner || made.mode.permissions() != wanted.mode) {
+    if made.owner != wanted.owner || made.mode.permissions() != wanted.mode {
         dest.set_mode(wanted.mode)?;
     }
     Ok(())

@@ -11,11 +11,13 @@
 pub mod api;
 mod chain;
 mod create;
+mod dispose;
 mod identity;
 mod list;
 mod manifest;
 mod name;
 mod place;
+mod reclaim;
 mod remove;
 mod row;
 mod service;

@@ -13,7 +13,7 @@ use crate::source::Source;
 /// Where a worktree goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
-    /// Its own directory, which must not exist yet. Links above it are resolved.
+    /// Its own directory. Links above it are resolved.
     pub(crate) path: PathBuf,
     /// Who chose it.
     pub(crate) placement: Placement,
@@ -31,9 +31,6 @@ pub(crate) fn choose(
         None => (in_store(&store(home, source)?, source, name), Placement::Store),
     };
     require_outside(&path, source)?;
-    if fs_sys::exists(&path)? {
-        return Err(exists(&path));
-    }
     Ok(Place { path, placement })
 }
 
@@ -44,7 +41,7 @@ pub(crate) fn exists(path: &Path) -> ApiError {
 }
 
 /// `path` with the links of its existing ancestors resolved; its last component is not followed.
-fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
+pub(crate) fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
     let wrong = || {
         ApiError::new(Code::BadRequest, format!("{} cannot be a destination", path.display()))
             .with_hint("name a directory that does not exist yet")
@@ -56,10 +53,10 @@ fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
     let resolved = loop {
         match fs_sys::canonicalize(existing) {
             Ok(resolved) => break resolved,
-            Err(error) if error.kind == ErrorKind::NotFound => {
+            Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 // `x/..` of a missing x has no meaning; a dangling link is in the way.
                 let last = existing.file_name().ok_or_else(wrong)?;
-                if fs_sys::exists(existing)? {
+                if error.kind == ErrorKind::NotFound && fs_sys::exists(existing)? {
                     return Err(exists(existing));
                 }
                 missing.push(last.to_owned());
@@ -68,6 +65,9 @@ fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
             Err(error) => return Err(error.into()),
         }
     };
+    if fs_sys::stat(&resolved)?.kind != Kind::Directory {
+        return Err(exists(&resolved));
+    }
     Ok(missing.iter().rev().fold(resolved, |path, part| path.join(part)).join(name))
 }
 
@@ -97,6 +97,10 @@ fn in_store(store: &Path, source: &Source, name: &str) -> PathBuf {
 /// The store for trees of `source`: on its file system where that can be, since nothing is shared
 /// across two; else in `home`.
 fn store(home: &Path, source: &Source) -> Result<PathBuf, ApiError> {
+    // Before it is made: nothing of ours ever appears in a source.
+    if let Ok(home) = resolve(home) {
+        require_outside(&home, source)?;
+    }
     fs_sys::make_dirs(home, Mode(0o700))?;
     let home = fs_sys::canonicalize(home)?;
     let root = fs_sys::open_dir(&source.root)?;

@@ -150,8 +150,9 @@ fn make_one(path: &Path, mode: Mode) -> Result<Option<PathBuf>> {
         Ok(()) => Ok(Some(path.to_owned())),
         Err(error) if error.kind == ErrorKind::Exists => match stat_following(path) {
             Ok(found) if found.kind == Kind::Directory => Ok(None),
+            Err(unknown) if unknown.kind != ErrorKind::NotFound => Err(unknown),
             // A file, or a link that leads nowhere.
-            _ => Err(error.with_kind(ErrorKind::NotADirectory)),
+            Ok(_) | Err(_) => Err(error.with_kind(ErrorKind::NotADirectory)),
         },
         Err(error) => Err(error),
     }

@@ -2,6 +2,7 @@
 //! (`gitrepository-layout(5)`). git sees it only from the moment its `gitdir` file is there, which is
 //! the last to be put in place.
 
+use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
@@ -52,8 +53,9 @@ impl Admin {
             }
         }
         let admin = Self { path };
-        admin.write("commondir", b"../..\n")?;
-        admin.write("HEAD", format!("{}\n", files.commit).as_bytes())?;
+        // Whole or not there: a git that lists worktrees meanwhile dies of an empty file.
+        admin.replace("commondir", b"../..\n")?;
+        admin.replace("HEAD", format!("{}\n", files.commit).as_bytes())?;
         Ok(admin)
     }
 
@@ -82,7 +84,7 @@ impl Admin {
     pub fn tree(&self) -> Result<PathBuf> {
         let line = fs_sys::read_file(&self.path.join("gitdir"))?;
         let line = line.strip_suffix(b"\n").unwrap_or(&line);
-        let git_file = Path::new(std::ffi::OsStr::from_bytes(line));
+        let git_file = Path::new(OsStr::from_bytes(line));
         Ok(git_file.parent().unwrap_or(git_file).to_owned())
     }
 
@@ -112,6 +114,19 @@ impl Admin {
             })
         });
         Ok(ids.collect())
+    }
+
+    /// Locks it, unless it is locked already. The lock is never there without its reason, which an
+    /// empty one of somebody else's could not be told from.
+    pub fn lock(&self, reason: &str) -> Result<()> {
+        let beside = self.path.join("locked.fwt");
+        let line = format!("{reason}\n");
+        fs_sys::replace_file(&beside, OsStr::new("locked.fwt.new"), line.as_bytes(), Mode(0o666))?;
+        let Err(error) = fs_sys::rename_noreplace(&beside, &self.path.join(LOCK_FILE)) else {
+            return Ok(());
+        };
+        fs_sys::remove_file(&beside)?;
+        if error.kind == ErrorKind::Exists { Ok(()) } else { Err(error.into()) }
     }
 
     /// Unlocks it, if it is locked for this very reason.

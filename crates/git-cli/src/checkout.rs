@@ -5,7 +5,10 @@ use std::path::Path;
 
 use crate::object::ObjectId;
 use crate::run::words;
-use crate::{Context, Git, Repository, Result};
+use crate::{Context, Error, Git, Repository, Result};
+
+/// How often git is asked to add a worktree.
+const ATTEMPTS: usize = 3;
 
 /// A worktree for git to add, detached and locked from its first moment.
 #[derive(Clone, Copy, Debug)]
@@ -16,17 +19,6 @@ pub struct WorktreeAdd<'a> {
     pub commit: ObjectId,
     /// Why it is locked.
     pub lock_reason: &'a str,
-    /// How far git goes.
-    pub files: Files,
-}
-
-/// Who writes the files of a worktree that git adds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Files {
-    /// git.
-    Checkout,
-    /// The caller; git makes the admin directory alone.
-    None,
 }
 
 impl Git {
@@ -57,7 +49,8 @@ impl Git {
         self.run(context, &arguments, &input).map(drop)
     }
 
-    /// `git worktree add`.
+    /// `git worktree add`, without files: a worktree of git's own making, with the sparse patterns
+    /// and the configuration that the repository's worktree has.
     pub fn add_worktree(&self, repository: &Repository, add: &WorktreeAdd<'_>) -> Result<()> {
         let commit = OsString::from(add.commit.to_string());
         let mut arguments = words([
@@ -68,12 +61,24 @@ impl Git {
             "--lock",
             "--reason",
             add.lock_reason,
+            "--no-checkout",
         ])
         .to_vec();
-        if add.files == Files::None {
-            arguments.push(OsStr::new("--no-checkout"));
-        }
         arguments.extend([OsStr::new("--"), add.path.as_os_str(), commit.as_os_str()]);
-        self.run(repository.context(), &arguments, &[]).map(drop)
+        let mut attempt = 1;
+        loop {
+            match self.run(repository.context(), &arguments, &[]) {
+                // git looks at all worktrees first, and dies of one that another git has half made.
+                Err(Error::Failed { code: Some(128), .. }) if attempt < ATTEMPTS => attempt += 1,
+                done => return done.map(drop),
+            }
+        }
+    }
+
+    /// Writes the index and all files of HEAD, as `git worktree add` does, except that a failure
+    /// leaves what was written.
+    pub fn checkout_head(&self, context: Context<'_>) -> Result<()> {
+        let arguments = words(["reset", "--quiet", "--hard", "--no-recurse-submodules"]);
+        self.run(context, &arguments, &[]).map(drop)
     }
 }

@@ -49,3 +49,51 @@ pub enum Error {
         source: ParseError,
     },
 }
+
+/// What there was not enough of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Shortage {
+    /// Blocks, inodes or quota.
+    Space,
+    /// File descriptors.
+    Descriptors,
+}
+
+impl Error {
+    /// What ran out, if that is why it failed. git's exit code is the same for everything that goes
+    /// wrong in it: that the kernel's own words are in its message is all there is to tell by. We set
+    /// `LC_ALL=C`, where they are the same everywhere.
+    pub fn shortage(&self) -> Option<Shortage> {
+        const SPACE: [&str; 3] =
+            ["No space left on device", "Disk quota exceeded", "File too large"];
+        const DESCRIPTORS: &str = "Too many open files";
+        let text = match self {
+            Self::Start { source, .. } => source.to_string(),
+            Self::Failed { message, .. } => message.clone(),
+            Self::Output { .. } | Self::Fs(_) | Self::Index { .. } => return None,
+        };
+        if SPACE.iter().any(|words| text.contains(words)) {
+            return Some(Shortage::Space);
+        }
+        text.contains(DESCRIPTORS).then_some(Shortage::Descriptors)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_ran_out_is_told_by_the_words_of_the_kernel() {
+        let failed = |message: &str| Error::Failed {
+            intent: "read-tree",
+            code: Some(128),
+            message: message.to_owned(),
+        };
+        let check = |error: &Error, expected| assert_eq!(error.shortage(), expected, "{error}");
+        check(&failed("fatal: unable to write new index file"), None);
+        check(&failed("error: cannot write x: No space left on device"), Some(Shortage::Space));
+        let source = std::io::Error::from_raw_os_error(24);
+        check(&Error::Start { program: "git".into(), source }, Some(Shortage::Descriptors));
+    }
+}

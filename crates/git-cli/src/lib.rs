@@ -21,8 +21,8 @@ mod run;
 
 pub use admin::{ADMIN_PARENT, Admin, AdminFiles, LOCK_FILE};
 pub use attributes::{AttributeValue, Attributes, AttributesIn};
-pub use checkout::{Files, WorktreeAdd};
+pub use checkout::WorktreeAdd;
 pub use config::Config;
-pub use error::{Error, Result};
+pub use error::{Error, Result, Shortage};
 pub use repository::{Head, Located, Repository, Revision, locate};
 pub use run::{Context, Environment, Git};

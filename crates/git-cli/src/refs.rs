@@ -18,12 +18,36 @@ impl Git {
     }
 
     /// Creates `refs/heads/NAME` at `commit`; an error if it exists or another ref is in the way.
-    pub fn create_branch(&self, context: Context<'_>, name: &str, commit: ObjectId) -> Result<()> {
+    /// `message` is the first line of its log, which says whose it is.
+    pub fn create_branch(
+        &self,
+        context: Context<'_>,
+        name: &str,
+        commit: ObjectId,
+        message: &str,
+    ) -> Result<()> {
         let reference = OsString::from(format!("refs/heads/{name}"));
         let commit = OsString::from(commit.to_string());
+        let mut arguments = words(["update-ref", "--create-reflog", "-m", message]).to_vec();
         // The old value is nothing: an existing branch is never moved.
-        let arguments = [OsStr::new("update-ref"), &reference, &commit, OsStr::new("")];
+        arguments.extend([&*reference, &*commit, OsStr::new("")]);
         self.run(context, &arguments, &[]).map(drop)
+    }
+
+    /// Whether `refs/heads/NAME` was created with this message, and has not moved since.
+    pub fn is_branch_created_by(
+        &self,
+        context: Context<'_>,
+        name: &str,
+        message: &str,
+    ) -> Result<bool> {
+        let reference = OsString::from(format!("refs/heads/{name}"));
+        let mut arguments =
+            words(["log", "--walk-reflogs", "--format=%gs", "--no-patch", "--no-show-signature"])
+                .to_vec();
+        arguments.extend([&*reference, OsStr::new("--")]);
+        let log = self.run(context, &arguments, &[])?;
+        Ok(log.strip_suffix(b"\n") == Some(message.as_bytes()))
     }
 
     /// Puts the context's HEAD on `refs/heads/NAME`; no file is looked at or written.
@@ -44,6 +68,25 @@ impl Git {
         let commit = OsString::from(commit.to_string());
         let arguments = [OsStr::new("update-ref"), OsStr::new("-d"), &reference, &commit];
         self.run(context, &arguments, &[]).map(drop)
+    }
+
+    /// The branch that is in the way of a new one called `name`: of that name, or one where either
+    /// would be a directory of the other.
+    pub fn branch_in_the_way(&self, context: Context<'_>, name: &str) -> Result<Option<String>> {
+        const BRANCHES: &str = "refs/heads/";
+        let ends = name.match_indices('/').map(|(end, _)| end).chain([name.len()]);
+        let patterns: Vec<OsString> =
+            ends.map(|end| format!("{BRANCHES}{}", &name[..end]).into()).collect();
+        let mut arguments = words(["for-each-ref", "--format=%(refname)"]).to_vec();
+        arguments.extend(patterns.iter().map(OsString::as_os_str));
+        let output = self.run(context, &arguments, &[])?;
+        let is_below = |inner: &str, outer: &str| {
+            inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        };
+        let output = String::from_utf8_lossy(&output);
+        let mut branches = output.lines().filter_map(|line| line.strip_prefix(BRANCHES));
+        let found = branches.find(|branch| is_below(branch, name) || is_below(name, branch));
+        Ok(found.map(str::to_owned))
     }
 
     /// Whether the ref exists.
@@ -85,10 +128,15 @@ impl Git {
         Ok(first.filter(|path| !path.is_empty()).map(|path| PathBuf::from(OsStr::from_bytes(path))))
     }
 
-    /// The paths in the context's index.
-    pub fn tracked_paths(&self, context: Context<'_>) -> Result<Vec<Vec<u8>>> {
-        let output = self.run(context, &words(["ls-files", "-z"]), &[])?;
-        let paths = output.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        Ok(paths.map(<[u8]>::to_vec).collect())
+    /// The paths in the context's index that git compares with their files: not those that somebody
+    /// told it to look away from (`--assume-unchanged`, `--skip-worktree`).
+    pub fn compared_paths(&self, context: Context<'_>) -> Result<Vec<Vec<u8>>> {
+        // `H path NUL`; a small letter is "assume unchanged", S is "skip".
+        let output = self.run(context, &words(["ls-files", "-z", "-v"]), &[])?;
+        let entries = output.split(|byte| *byte == 0).filter_map(|entry| match entry {
+            [tag, b' ', path @ ..] if tag.is_ascii_uppercase() && *tag != b'S' => Some(path),
+            _ => None,
+        });
+        Ok(entries.map(<[u8]>::to_vec).collect())
     }
 }

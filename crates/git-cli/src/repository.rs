@@ -110,6 +110,12 @@ impl Git {
         })
     }
 
+    /// How the context's objects are named.
+    pub fn object_format(&self, context: Context<'_>) -> Result<ObjectFormat> {
+        let output = self.run(context, &words(["rev-parse", "--show-object-format"]), &[])?;
+        parse_format(&without_newline(output))
+    }
+
     /// Root of the working tree that `directory` is in.
     pub fn top_level(&self, directory: &Path) -> Result<PathBuf> {
         let arguments = words(["rev-parse", "--path-format=absolute", "--show-toplevel"]);
@@ -128,14 +134,17 @@ impl Git {
                 Err(Error::Failed { code: Some(128), .. }) => return Ok(None),
                 Err(error) => return Err(error),
             };
+        let lines: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
         // git prints `--end-of-options` back before git 2.47 or so; only the ids count.
-        let ids: Vec<ObjectId> = output
-            .split(|byte| *byte == b'\n')
+        let ids: Vec<ObjectId> = lines
+            .iter()
             .filter_map(|line| ObjectId::from_hex(std::str::from_utf8(line).ok()?))
             .collect();
+        // A range is no commit: what it leaves out is printed with a `^`.
+        let is_range = lines.iter().any(|line| line.starts_with(b"^"));
         match ids[..] {
-            [commit, tree] => Ok(Some(Revision { commit, tree })),
-            _ => Err(Error::Output { intent: "rev-parse" }),
+            [commit, tree] if !is_range => Ok(Some(Revision { commit, tree })),
+            _ => Ok(None),
         }
     }
 

@@ -168,7 +168,7 @@ impl Git {
 
 /// The subcommand, for messages.
 fn intent(arguments: &[&OsStr]) -> &'static str {
-    const KNOWN: [&str; 16] = [
+    const KNOWN: [&str; 18] = [
         "rev-list",
         "ls-files",
         "rev-parse",
@@ -185,6 +185,8 @@ fn intent(arguments: &[&OsStr]) -> &'static str {
         "diff-index",
         "symbolic-ref",
         "show-ref",
+        "log",
+        "reset",
     ];
     let first = arguments.first().copied().unwrap_or_default();
     KNOWN.into_iter().find(|known| first == *known).unwrap_or("command")

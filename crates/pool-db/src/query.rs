@@ -68,6 +68,17 @@ impl Registry {
         self.all(SQL, params![repository])
     }
 
+    /// The worktrees that somebody makes or removes, or died at it; the oldest first.
+    pub fn list_unfinished(&self) -> Result<Vec<Worktree>> {
+        const SQL: &str = concat!(
+            "SELECT ",
+            columns!(),
+            " FROM worktrees WHERE state IN ('making', 'condemned', 'removing') \
+             ORDER BY created_at, id"
+        );
+        self.all(SQL, params![])
+    }
+
     /// Every worktree, in every state, the oldest first.
     pub fn list_all(&self) -> Result<Vec<Worktree>> {
         self.all(concat!("SELECT ", columns!(), " FROM worktrees ORDER BY created_at, id"), [])

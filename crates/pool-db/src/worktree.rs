@@ -63,7 +63,7 @@ pub struct Worktree {
     /// The branch it was made on; none if detached.
     #[serde(default)]
     pub branch: Option<String>,
-    /// The process that makes it.
+    /// The process that makes it or removes it.
     #[serde(with = "ProcessIdForm")]
     pub maker: ProcessId,
     /// When it was made, in seconds since 1970.

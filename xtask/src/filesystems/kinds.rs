@@ -26,9 +26,42 @@ pub(crate) struct Filesystem {
 #[derive(Debug)]
 enum Backing {
     /// A sparse file, so that its size costs nothing until it is used.
-    Image { size_bytes: u64, mkfs_options: &'static [&'static str] },
+    Image { size: Size, mkfs_options: &'static [&'static str] },
     /// Memory.
-    Memory { options: &'static str },
+    Memory,
+}
+
+#[derive(Debug)]
+enum Size {
+    /// As large as whoever asks for the set wants.
+    Roomy,
+    /// Always the same, because the tests fill it.
+    Fixed { bytes: u64 },
+}
+
+/// How large the roomy filesystems of the set are.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Room {
+    /// Enough for the tests.
+    Tests,
+    /// So many bytes, on those that have no fixed size; the others are not made.
+    Bytes(u64),
+}
+
+impl Room {
+    fn image_bytes(self) -> u64 {
+        match self {
+            Self::Tests => ROOMY_BYTES,
+            Self::Bytes(bytes) => bytes,
+        }
+    }
+
+    fn memory_bytes(self) -> u64 {
+        match self {
+            Self::Tests => MEMORY_BYTES,
+            Self::Bytes(bytes) => bytes,
+        }
+    }
 }
 
 impl Filesystem {
@@ -36,11 +69,19 @@ impl Filesystem {
     pub(crate) fn image_name(&self) -> String {
         format!("{}.img", self.name)
     }
+
+    /// Whether it belongs to a set of this room.
+    pub(crate) fn is_wanted(&self, room: Room) -> bool {
+        let is_fixed = matches!(self.backing, Backing::Image { size: Size::Fixed { .. }, .. });
+        room == Room::Tests || !is_fixed
+    }
 }
 
 const MEBIBYTE: u64 = 1 << 20;
 /// Room for a few copies of a large tree.
 const ROOMY_BYTES: u64 = 3 << 30;
+/// The same, with an eye on the memory of small machines.
+const MEMORY_BYTES: u64 = 2 << 30;
 
 /// Small files are what the tests make most: twice the default number of inodes.
 const EXT4_OPTIONS: &[&str] = &["-q", "-F", "-m", "0", "-i", "8192"];
@@ -53,14 +94,14 @@ pub(crate) const FILESYSTEMS: &[Filesystem] = &[
         name: "ext4",
         variable: "FWT_TEST_EXT4",
         kind: "ext4",
-        backing: Backing::Image { size_bytes: ROOMY_BYTES, mkfs_options: EXT4_OPTIONS },
+        backing: Backing::Image { size: Size::Roomy, mkfs_options: EXT4_OPTIONS },
     },
     Filesystem {
         name: "xfs",
         variable: "FWT_TEST_XFS",
         kind: "xfs",
         backing: Backing::Image {
-            size_bytes: ROOMY_BYTES,
+            size: Size::Roomy,
             mkfs_options: &["-q", "-f", "-m", "reflink=1"],
         },
     },
@@ -68,19 +109,22 @@ pub(crate) const FILESYSTEMS: &[Filesystem] = &[
         name: "btrfs",
         variable: "FWT_TEST_BTRFS",
         kind: "btrfs",
-        backing: Backing::Image { size_bytes: ROOMY_BYTES, mkfs_options: &["-q", "-f"] },
+        backing: Backing::Image { size: Size::Roomy, mkfs_options: &["-q", "-f"] },
     },
     Filesystem {
         name: "tmpfs",
         variable: "FWT_TEST_TMPFS",
         kind: "tmpfs",
-        backing: Backing::Memory { options: "size=2g" },
+        backing: Backing::Memory,
     },
     Filesystem {
         name: "full",
         variable: "FWT_TEST_FULL",
         kind: "ext4",
-        backing: Backing::Image { size_bytes: 40 * MEBIBYTE, mkfs_options: FULL_OPTIONS },
+        backing: Backing::Image {
+            size: Size::Fixed { bytes: 40 * MEBIBYTE },
+            mkfs_options: FULL_OPTIONS,
+        },
     },
 ];
 
@@ -98,6 +142,7 @@ pub(crate) const VARIABLES: &[&str] = &[
 pub(crate) fn require_mounted(
     filesystem: &Filesystem,
     directory: &Path,
+    room: Room,
 ) -> anyhow::Result<PathBuf> {
     let point = directory.join(directory::MOUNTS).join(filesystem.name);
     if mounts::load()?.iter().any(|mount| mount.point == point) {
@@ -106,26 +151,29 @@ pub(crate) fn require_mounted(
     let image = directory.join(directory::IMAGES).join(filesystem.image_name());
     // What a crashed run left is of unknown age: it is made anew.
     teardown::remove_one(&point, &image)?;
-    make(filesystem, &point, &image).inspect_err(|_| {
+    make(filesystem, &point, &image, room).inspect_err(|_| {
         teardown::say_if_failed(teardown::remove_one(&point, &image));
     })?;
     Ok(point)
 }
 
-fn make(filesystem: &Filesystem, point: &Path, image: &Path) -> anyhow::Result<()> {
+fn make(filesystem: &Filesystem, point: &Path, image: &Path, room: Room) -> anyhow::Result<()> {
     fs::create_dir(point).with_context(|| format!("cannot make {}", point.display()))?;
     // The mounts are open to every user of the machine: no way up to root may be left in one.
     let mut options = "nosuid,nodev".to_owned();
-    let source = match filesystem.backing {
-        Backing::Image { size_bytes, mkfs_options } => {
+    let source = match &filesystem.backing {
+        Backing::Image { size, mkfs_options } => {
+            let size_bytes = match size {
+                Size::Roomy => room.image_bytes(),
+                Size::Fixed { bytes } => *bytes,
+            };
             make_image(filesystem.kind, mkfs_options, image, size_bytes)?;
             // With this option the loop device goes away with the mount.
             options.push_str(",loop");
             image
         }
-        Backing::Memory { options: more } => {
-            options.push(',');
-            options.push_str(more);
+        Backing::Memory => {
+            options = format!("{options},size={}", room.memory_bytes());
             Path::new("fwt-test")
         }
     };
@@ -149,12 +197,22 @@ fn make_image(kind: &str, options: &[&str], image: &Path, size_bytes: u64) -> an
 
 #[cfg(test)]
 mod tests {
-    use super::{FILESYSTEMS, VARIABLES};
+    use super::{FILESYSTEMS, Room, VARIABLES};
 
     #[test]
     fn every_filesystem_has_a_known_variable() {
         for filesystem in FILESYSTEMS {
             assert!(VARIABLES.contains(&filesystem.variable), "{}", filesystem.variable);
         }
+    }
+
+    #[test]
+    fn the_full_one_is_for_the_tests_alone() {
+        let names = |room| {
+            let wanted = FILESYSTEMS.iter().filter(move |filesystem| filesystem.is_wanted(room));
+            wanted.map(|filesystem| filesystem.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(Room::Tests), ["ext4", "xfs", "btrfs", "tmpfs", "full"]);
+        assert_eq!(names(Room::Bytes(1)), ["ext4", "xfs", "btrfs", "tmpfs"]);
     }
 }

@@ -26,6 +26,18 @@ pub(crate) fn load() -> anyhow::Result<Vec<Mount>> {
     Ok(parse_mountinfo(&String::from_utf8_lossy(&bytes)))
 }
 
+/// The type of the filesystem that a path is on, such as `ext4`, where the system tells.
+pub(crate) fn load_kind_at(path: &Path) -> Option<String> {
+    let path = fs::canonicalize(path).ok()?;
+    kind_at(&load().ok()?, &path).map(str::to_owned)
+}
+
+/// Of the mounts above a path the deepest counts, and of two at one point the younger.
+fn kind_at<'mounts>(mounts: &'mounts [Mount], path: &Path) -> Option<&'mounts str> {
+    let above = mounts.iter().filter(|mount| path.starts_with(&mount.point));
+    above.max_by_key(|mount| mount.point.components().count()).map(|mount| mount.kind.as_str())
+}
+
 /// The mounts that keep a directory busy, in the order to unmount them: what is mounted at or
 /// below it, and overlays elsewhere that have a layer below it.
 pub(crate) fn mounts_using<'mounts>(
@@ -86,7 +98,7 @@ fn unescape(field: &str) -> PathBuf {
 mod tests {
     use std::path::Path;
 
-    use super::{mounts_using, parse_mountinfo};
+    use super::{kind_at, mounts_using, parse_mountinfo};
 
     const TABLE: &str = "\
 21 1 254:0 / / rw,relatime shared:1 - ext4 /dev/vda rw,discard
@@ -103,6 +115,15 @@ mod tests {
         let mounts = parse_mountinfo(TABLE);
         let expected = ["/elsewhere", "/t/f/ext4/a b", "/t/f/ext4", "/t/f"].map(Path::new);
         assert_eq!(mounts_using(&mounts, Path::new("/t/f")), expected);
+    }
+
+    #[test]
+    fn the_deepest_mount_says_what_a_path_is_on() {
+        let mounts = parse_mountinfo(TABLE);
+        let check = |path, expected| assert_eq!(kind_at(&mounts, Path::new(path)), Some(expected));
+        check("/t/f/ext4/a b/c", "overlay");
+        check("/t/filesystem", "ext4");
+        check("/t/files/x", "tmpfs");
     }
 
     #[test]

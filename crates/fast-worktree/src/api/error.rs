@@ -1,5 +1,6 @@
 //! Why a request failed: a stable code, a message for people, and what to do next.
 
+use git_cli::Shortage;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -87,6 +88,8 @@ codes! {
     WrongState "wrong-state" 4,
     /// What is at the worktree's path is not what fwt made.
     NotOurs "not-ours" 4,
+    /// Something is mounted inside the worktree.
+    MountInside "mount-inside" 4,
     /// No backend that was allowed works here.
     BackendUnavailable "backend-unavailable" 5,
     /// Another user owns the source, and git refuses it.
@@ -121,6 +124,9 @@ impl ApiError {
     }
 }
 
+const SPACE_HINT: &str = "free some space, or choose another place with --at";
+const DESCRIPTORS_HINT: &str = "raise the limit of open files (ulimit -n)";
+
 /// An error and its causes in one line: `cannot open X: permission denied`.
 pub(crate) fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
@@ -152,9 +158,9 @@ impl From<fs_sys::Error> for ApiError {
         };
         let api = Self::new(code, chain(&error));
         if code == Code::NoSpace {
-            api.with_hint("free some space, or choose another place with --at")
+            api.with_hint(SPACE_HINT)
         } else if code == Code::TooManyOpen {
-            api.with_hint("raise the limit of open files (ulimit -n)")
+            api.with_hint(DESCRIPTORS_HINT)
         } else if code == Code::ReadOnly {
             api.with_hint("choose another place with --at")
         } else {
@@ -190,7 +196,16 @@ impl From<git_cli::Error> for ApiError {
         if let git_cli::Error::Fs(error) = error {
             return error.into();
         }
-        Self::new(Code::GitFailed, chain(&error))
+        let text = chain(&error);
+        match (error.shortage(), &error) {
+            (Some(Shortage::Space), _) => Self::new(Code::NoSpace, text).with_hint(SPACE_HINT),
+            (Some(Shortage::Descriptors), _) => {
+                Self::new(Code::TooManyOpen, text).with_hint(DESCRIPTORS_HINT)
+            }
+            (None, git_cli::Error::Start { .. }) => Self::new(Code::GitFailed, text)
+                .with_hint("fwt needs git in the search path (PATH)"),
+            (None, _) => Self::new(Code::GitFailed, text),
+        }
     }
 }
 

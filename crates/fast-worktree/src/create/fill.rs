@@ -92,14 +92,16 @@ impl Service {
         Ok(fs_sys::remove_file(&own)?)
     }
 
-    /// After git has made the whole tree: what there is in it.
-    pub(crate) fn take_over_checkout(
+    /// Lets git write the whole tree.
+    pub(crate) fn check_out(
         &self,
         source: &Source,
         admin: &Admin,
         making: &Making<'_>,
     ) -> Result<Filled, ApiError> {
-        let path = admin.index();
+        let (path, tree) = (admin.index(), making.tree());
+        let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
+        self.git.checkout_head(context)?;
         let index = Index::parse(fs_sys::read_file(&path)?, source.repository.format)
             .map_err(|error| git_cli::Error::Index { path, source: error })?;
         let written: Vec<u32> = (0_u32..)
@@ -108,7 +110,7 @@ impl Service {
             .map(|(number, _)| number)
             .collect();
         let mut stamps = Stamps::new(index.len());
-        let dir = fs_sys::open_dir(&making.tree())?;
+        let dir = fs_sys::open_dir(&tree)?;
         stamps.add_written(&dir, &index, &written, self.now())?;
         let stats = Stats {
             files: stamps.stats.iter().flatten().count() as u64,

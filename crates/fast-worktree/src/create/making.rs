@@ -5,12 +5,13 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_sys::process::{Liveness, liveness};
+use fs_sys::process::this_process;
 use fs_sys::{ErrorKind, Mode};
-use git_cli::{ADMIN_PARENT, Admin, Git};
+use git_cli::Git;
 use pool_db::{Registry, State, Worktree as Row};
 
-use crate::api::{ApiError, Code};
+use crate::api::ApiError;
+use crate::dispose::dispose;
 use crate::place;
 
 /// How often the private directory is tried when what is above it vanishes: a making that fails at
@@ -30,8 +31,12 @@ pub(crate) struct Making<'a> {
 impl<'a> Making<'a> {
     /// Writes the row, then makes the private directory that the tree grows in.
     pub(crate) fn begin(git: &'a Git, registry: &'a Registry, row: Row) -> Result<Self, ApiError> {
-        insert(git, registry, &row)?;
+        registry.insert(&row)?;
         let mut making = Self { git, registry, row, made_above: Vec::new(), is_finished: false };
+        // Not before the row is in: a half-made tree of a dead maker may have been here until then.
+        if fs_sys::exists(&making.row.path)? {
+            return Err(place::exists(&making.row.path));
+        }
         making.make_wrapper()?;
         Ok(making)
     }
@@ -115,75 +120,12 @@ impl Drop for Making<'_> {
     }
 }
 
-/// Inserts the row; a half-made tree in the way whose maker is dead is taken away first.
-fn insert(git: &Git, registry: &Registry, row: &Row) -> Result<(), ApiError> {
-    let holder = match registry.insert(row) {
-        Ok(()) => return Ok(()),
-        Err(pool_db::Error::NameTaken(holder) | pool_db::Error::PathTaken(holder)) => holder,
-        Err(error) => return Err(error.into()),
-    };
-    if let Some(other) = registry.get(holder.id)?
-        && other.state == State::Making
-        && liveness(&other.maker) == Liveness::Dead
-    {
-        discard(git, registry, &other)?;
-    }
-    Ok(registry.insert(row)?)
-}
-
 /// Takes away all that a making left: tree, private directory, registration, branch, row.
 pub(crate) fn discard(git: &Git, registry: &Registry, row: &Row) -> Result<(), ApiError> {
-    let epoch = registry.transition(row.id, State::Making, State::Removing, row.epoch)?;
-    if let Some(wrapper) = &row.making_path {
-        if is_published(row) {
-            // It got as far as its place and no further: back, so that nobody sees it go.
-            fs_sys::rename_noreplace(&row.path, &wrapper.join(row.id.as_str()))?;
-        }
-        fs_sys::remove_tree(wrapper)?;
-    }
-    if let Some(admin) = &row.admin_dir {
-        fs_sys::remove_tree(admin)?;
-        remove_if_empty(&row.repository.common_dir.join(ADMIN_PARENT))?;
-    }
-    if let (Some(branch), Some(base)) = (&row.branch, &row.base) {
-        delete_branch(git, row, branch, &base.commit)?;
-    }
-    Ok(registry.delete(row.id, epoch)?)
-}
-
-/// Whether what is at the row's path is this very tree: its `.git` names the admin directory, whose
-/// name is the tree's id.
-fn is_published(row: &Row) -> bool {
-    let Some(admin) = &row.admin_dir else { return false };
-    let admin = Admin { path: admin.clone() };
-    fs_sys::read_file(&row.path.join(".git")).is_ok_and(|content| content == admin.git_file())
-}
-
-fn remove_if_empty(directory: &Path) -> Result<(), ApiError> {
-    match fs_sys::remove_dir(directory) {
-        Err(error)
-            if !matches!(
-                error.kind,
-                ErrorKind::NotEmpty | ErrorKind::Exists | ErrorKind::NotFound
-            ) =>
-        {
-            Err(error.into())
-        }
-        _ => Ok(()),
-    }
-}
-
-/// The branch goes if it was made for this tree and is still where it was made.
-fn delete_branch(git: &Git, row: &Row, branch: &str, commit: &str) -> Result<(), ApiError> {
-    let context = git_cli::Context::Explicit {
-        git_dir: &row.repository.common_dir,
-        work_tree: &row.repository.common_dir,
-        index: None,
-    };
-    if !git.has_ref(context, &format!("refs/heads/{branch}"))? {
-        return Ok(());
-    }
-    let commit = git_cli::object::ObjectId::from_hex(commit)
-        .ok_or_else(|| ApiError::new(Code::Registry, "the row holds no commit"))?;
-    Ok(git.delete_branch_at(context, branch, commit)?)
+    let mut row = row.clone();
+    row.epoch = registry.transition(row.id, State::Making, State::Removing, row.epoch)?;
+    row.state = State::Removing;
+    row.maker = this_process();
+    registry.update(&row)?;
+    dispose(git, registry, &row)
 }

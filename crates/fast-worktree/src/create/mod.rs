@@ -7,19 +7,23 @@ mod plan;
 mod rules;
 mod start;
 
+use std::path::Path;
+
 use backend::Site;
-use fs_sys::Time;
 use fs_sys::process::this_process;
-use git_cli::{Admin, AdminFiles, Files, WorktreeAdd};
-use pool_db::{Nonce, State, Worktree as Row, WorktreeId, marker};
+use fs_sys::{ErrorKind, Time};
+use git_cli::{Admin, AdminFiles, WorktreeAdd};
+use pool_db::{Nonce, Registry, State, Worktree as Row, WorktreeId, marker};
 
 use self::fill::Content;
 pub(crate) use self::gate::stat_block;
 use self::making::Making;
+pub(crate) use self::making::discard;
 use self::plan::Scratch;
 use self::start::Start;
 use crate::api::{ApiError, Code, CowPolicy, CreateRequest, Stats, Worktree};
 use crate::chain::{self, Choice, Rung};
+use crate::dispose::branch_message;
 use crate::place::{self, Place};
 use crate::row::describe;
 use crate::service::Service;
@@ -37,14 +41,20 @@ impl Service {
             name::check(name)?;
         }
         let source = Source::open(&self.git, &request.source.0)?;
+        let existing = Registry::open_existing(&self.settings.home)?;
+        if let Some(registry) = &existing {
+            self.reclaim(registry, &source, request)?;
+        }
         let start = start::resolve(&self.git, &source, request)?;
         let id = WorktreeId::random()?;
         let name = request.name.clone().unwrap_or_else(|| id.to_string());
         let place = place::choose(&self.settings.home, &source, request, &name)?;
-        let registry = self.registry()?;
+        let registry = existing.map_or_else(|| self.registry(), Ok)?;
         let row = new_row(&source, &start, (id, name), place, started)?;
         let mut making = Making::begin(&self.git, &registry, row)?;
-        let stats = self.make(request, &source, &start, &mut making)?;
+        let stats = self
+            .make(request, &source, &start, &mut making)
+            .map_err(|error| explain(error, making.wrapper()))?;
         let row = making.finish()?;
         let mut worktree = describe(&row);
         worktree.stats = Some(stats);
@@ -78,7 +88,7 @@ impl Service {
                 let content = Content { root: &source.root, plan: &plan, index: &target.index };
                 self.fill(backend, &admin, content, making)?
             }
-            Rung::Checkout => self.take_over_checkout(source, &admin, making)?,
+            Rung::Checkout => self.check_out(source, &admin, making)?,
         };
         if request.cow == CowPolicy::Require && filled.stats.bytes_copied > 0 {
             let text = "some files of the source cannot be shared with the new tree";
@@ -96,7 +106,7 @@ impl Service {
     }
 
     /// Makes the admin directory: ourselves where its files are all there is to it, else through git,
-    /// which knows what a repository with reftables or per-worktree configuration needs.
+    /// which knows what reftables, per-worktree configuration or sparse patterns need.
     fn register(
         &self,
         source: &Source,
@@ -108,27 +118,22 @@ impl Service {
         let admin = Admin::existing(&source.repository, &id);
         making.row().admin_dir = Some(admin.path.clone());
         making.save()?;
-        let files = match rung {
-            Rung::Checkout => Files::Checkout,
-            Rung::Backend(_)
-                if source.repository.uses_reftable() || source.has_worktree_config() =>
-            {
-                Files::None
+        let is_git_needed = source.repository.uses_reftable()
+            || source.has_worktree_config()
+            || source.is_sparse() && matches!(rung, Rung::Checkout);
+        if !is_git_needed {
+            let files = AdminFiles { lock_reason: MAKING_REASON, commit: start.revision.commit };
+            let admin = Admin::create(&source.repository, &id, &files)?;
+            if let Rung::Checkout = rung {
+                fs_sys::make_dir(&tree, fs_sys::Mode(0o777))?;
+                fs_sys::write_new(&tree.join(".git"), &admin.git_file(), fs_sys::Mode(0o666))?;
             }
-            Rung::Backend(_) => {
-                let files =
-                    AdminFiles { lock_reason: MAKING_REASON, commit: start.revision.commit };
-                return Ok(Admin::create(&source.repository, &id, &files)?);
-            }
-        };
-        let add = WorktreeAdd {
-            path: &tree,
-            commit: start.revision.commit,
-            lock_reason: MAKING_REASON,
-            files,
-        };
+            return Ok(admin);
+        }
+        let add =
+            WorktreeAdd { path: &tree, commit: start.revision.commit, lock_reason: MAKING_REASON };
         self.git.add_worktree(&source.repository, &add)?;
-        if files == Files::None {
+        if let Rung::Backend(_) = rung {
             // The backend makes the tree's directory itself.
             fs_sys::remove_file(&tree.join(".git"))?;
             fs_sys::remove_dir(&tree)?;
@@ -149,9 +154,17 @@ impl Service {
                 work_tree: &making.tree(),
                 index: None,
             };
-            self.git.create_branch(context, branch, start.revision.commit)?;
+            // First the row, so that a branch is never left that no row names.
             making.row().branch = Some(branch.clone());
             making.save()?;
+            let message = branch_message(making.row());
+            self.git
+                .create_branch(context, branch, start.revision.commit, &message)
+                // Somebody else may have been quicker.
+                .map_err(|error| match start::require_free(&self.git, context, branch) {
+                    Err(taken) => taken,
+                    Ok(()) => error.into(),
+                })?;
             self.git.attach_head(context, branch)?;
         }
         let row = making.row();
@@ -174,6 +187,23 @@ impl Service {
             return Err(copy_engine::Error::Cancelled.into());
         }
         Ok(())
+    }
+}
+
+/// git does not say why it could not write a file. If there is no room now, there was none then.
+fn explain(error: ApiError, wrapper: &Path) -> ApiError {
+    /// git writes that much at a time, and the kernel may refuse it long before the last block is used.
+    const ROOM_BYTES: usize = 8 << 20;
+    if error.code != Code::GitFailed {
+        return error;
+    }
+    // It goes with the private directory that it is in.
+    match fs_sys::write_new(&wrapper.join("room"), &vec![1; ROOM_BYTES], fs_sys::Mode(0o600)) {
+        Err(full) if full.kind == ErrorKind::NoSpace => {
+            let ApiError { code, hints, .. } = full.into();
+            ApiError { code, hints, message: format!("no room is left: {}", error.message) }
+        }
+        _ => error,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The commit a tree starts at, and the branch it is to be on.
 
-use git_cli::{Git, Revision};
+use git_cli::{Context, Git, Revision};
 
 use crate::api::{ApiError, Base, Code, CreateRequest};
 use crate::source::Source;
@@ -59,10 +59,16 @@ fn check_branch(git: &Git, source: &Source, branch: &str) -> Result<(), ApiError
     if branch.starts_with('-') || !git.is_branch_name(context, branch)? {
         return Err(ApiError::new(Code::BadName, format!("git takes no branch named {branch:?}")));
     }
-    if git.has_ref(context, &format!("refs/heads/{branch}"))? {
-        let text = format!("the branch {branch} exists already");
-        return Err(ApiError::new(Code::BranchExists, text)
-            .with_hint("choose another name, or start at it with --rev"));
-    }
-    Ok(())
+    require_free(git, context, branch)
+}
+
+/// An error if there can be no new branch of this name.
+pub(crate) fn require_free(git: &Git, context: Context<'_>, branch: &str) -> Result<(), ApiError> {
+    let text = match git.branch_in_the_way(context, branch)? {
+        None => return Ok(()),
+        Some(found) if found == branch => format!("the branch {branch} exists already"),
+        Some(found) => format!("there can be no branch {branch} beside the branch {found}"),
+    };
+    Err(ApiError::new(Code::BranchExists, text)
+        .with_hint("choose another name, or start at it with --rev"))
 }

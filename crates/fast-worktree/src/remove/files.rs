@@ -15,7 +15,7 @@ use crate::manifest::Provisioned;
 /// What may be in a tree without being anybody's work.
 #[derive(Debug)]
 pub(crate) struct Known {
-    /// Paths in the tree's index; git has judged these.
+    /// Paths in the tree's index that git compares; it has judged these.
     tracked: HashSet<Vec<u8>>,
     /// What fwt put there, as it was then.
     provisioned: HashMap<Vec<u8>, Stat>,
@@ -28,23 +28,39 @@ impl Known {
     }
 }
 
-/// The first entry found that is neither tracked, nor as it was provisioned, nor in a directory that
-/// the project's own ignore files write off as a whole.
-pub(crate) fn unsaved_file(tree: &Dir, known: &Known) -> Result<Option<Keep>, ApiError> {
-    let visitors = walk(tree, copy_engine::default_workers(), || Search { known, found: None })?;
-    Ok(visitors.into_iter().find_map(|visitor| visitor.found))
+/// What there is in a tree.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    /// An entry that is neither tracked, nor as it was provisioned, nor in a directory that the
+    /// project's own ignore files write off as a whole.
+    pub(crate) unsaved: Option<Keep>,
+    /// Tracked files that are not as they were provisioned. git compares whole seconds: if it calls
+    /// one of them unchanged, it may be wrong.
+    pub(crate) doubtful: HashSet<Vec<u8>>,
+}
+
+/// Looks through a tree until something unsaved is found.
+pub(crate) fn look_through(tree: &Dir, known: &Known) -> Result<Found, ApiError> {
+    let search = || Search { known, found: Found::default() };
+    let visitors = walk(tree, copy_engine::default_workers(), search)?;
+    let mut all = Found::default();
+    for Search { found, .. } in visitors {
+        all.unsaved = all.unsaved.or(found.unsaved);
+        all.doubtful.extend(found.doubtful);
+    }
+    Ok(all)
 }
 
 struct Search<'a> {
     known: &'a Known,
-    found: Option<Keep>,
+    found: Found,
 }
 
 impl Search<'_> {
     fn look_at(&mut self, parent: &Directory, entry: &Entry) -> Result<(), ApiError> {
         let relative = parent.relative.join(&entry.name);
         let path = relative.as_os_str().as_bytes();
-        if relative == Path::new(".git") || self.known.tracked.contains(path) {
+        if relative == Path::new(".git") {
             return Ok(());
         }
         if let Some(then) = self.known.provisioned.get(path) {
@@ -53,8 +69,12 @@ impl Search<'_> {
                 return Ok(());
             }
         }
-        // An ignored file in a directory that is not ignored (`.env`) is somebody's; so is a FIFO.
-        self.found = Some(Keep::Untracked(relative));
+        if self.known.tracked.contains(path) {
+            self.found.doubtful.insert(path.to_owned());
+        } else {
+            // An ignored file in a directory that is not ignored (`.env`) is somebody's; so is a FIFO.
+            self.found.unsaved = Some(Keep::Untracked(relative));
+        }
         Ok(())
     }
 }
@@ -63,12 +83,12 @@ impl Visitor for Search<'_> {
     type Error = ApiError;
 
     fn directory(&mut self, parent: &Directory, entry: &Entry) -> Result<Descend, ApiError> {
-        if self.found.is_some() {
+        if self.found.unsaved.is_some() {
             return Ok(Descend::Past);
         }
         let relative = parent.relative.join(&entry.name);
         if holds_repository(parent, entry.name.as_os_str())? {
-            self.found = Some(Keep::Nested(relative));
+            self.found.unsaved = Some(Keep::Nested(relative));
             return Ok(Descend::Past);
         }
         Ok(match entry.ignore {
@@ -79,7 +99,7 @@ impl Visitor for Search<'_> {
 
     fn files(&mut self, parent: &Directory, files: &[Entry]) -> Result<(), ApiError> {
         for entry in files.iter().filter(|entry| entry.kind != Kind::Directory) {
-            if self.found.is_some() {
+            if self.found.unsaved.is_some() {
                 break;
             }
             self.look_at(parent, entry)?;

@@ -1,17 +1,25 @@
 //! Removing a worktree: judge, move aside, judge again, then delete.
 
 mod files;
+mod presence;
 mod verdict;
 
 use std::path::{Path, PathBuf};
 
 use fs_sys::ErrorKind;
-use git_cli::{ADMIN_PARENT, Admin};
-use pool_db::{Placement, Registry, State, Worktree as Row, marker};
+use fs_sys::process::this_process;
+use git_cli::Admin;
+use pool_db::{Registry, State, Worktree as Row};
 
+use self::presence::{Presence, not_ours, presence, require_no_mount};
 use self::verdict::Keep;
 use crate::api::{ApiError, Code, RemoveRequest, RemoveResponse, Unsaved};
+use crate::dispose::{dispose, is_tree_of};
+use crate::reclaim::is_abandoned;
 use crate::service::Service;
+
+/// Why a tree is locked for git while it is judged aside.
+const REMOVING_REASON: &str = "fwt is removing this worktree";
 
 impl Service {
     /// Removes a worktree, unless it holds work that is nowhere else.
@@ -20,7 +28,7 @@ impl Service {
             let text = format!("no worktree goes by {:?}", request.worktree);
             return Err(ApiError::new(Code::NoSuchWorktree, text));
         };
-        let row = self.find(&registry, &request.worktree, &request.directory.0)?;
+        let row = self.find_for_removal(&registry, request)?;
         let response = RemoveResponse {
             id: row.id.to_string(),
             name: row.name.clone(),
@@ -29,9 +37,11 @@ impl Service {
         };
         match row.state {
             State::Held => self.remove_held(&registry, row, request.unsaved)?,
-            // An earlier removal was cut short: its verdict stands, its work is resumed.
-            State::Removing => finish(&registry, &row, row.epoch)?,
-            State::Making | State::Ready | State::Condemned => {
+            // An earlier making or removal was cut short.
+            State::Making | State::Condemned | State::Removing if is_abandoned(&row) => {
+                self.take_over(&registry, row, request.unsaved)?;
+            }
+            State::Making | State::Ready | State::Condemned | State::Removing => {
                 let text = format!("worktree {} is {}", row.id, row.state);
                 return Err(ApiError::new(Code::WrongState, text));
             }
@@ -39,28 +49,70 @@ impl Service {
         Ok(response)
     }
 
-    fn remove_held(
+    /// The worktree that is meant. One whose removal was cut short has lost its name and path to
+    /// whoever wants them, but as long as nobody has, it is what goes by them.
+    fn find_for_removal(
+        &self,
+        registry: &Registry,
+        request: &RemoveRequest,
+    ) -> Result<Row, ApiError> {
+        let wanted = &request.worktree;
+        match self.find(registry, wanted, &request.directory.0) {
+            Err(error) if error.code == Code::NoSuchWorktree => {
+                let path = request.directory.0.join(wanted);
+                let mut rows = registry.list_unfinished()?.into_iter();
+                rows.find(|row| {
+                    row.state == State::Removing && (row.name == *wanted || row.path == path)
+                })
+                .ok_or(error)
+            }
+            found => found,
+        }
+    }
+
+    /// Removes a worktree that is held.
+    pub(crate) fn remove_held(
         &self,
         registry: &Registry,
         mut row: Row,
         unsaved: Unsaved,
     ) -> Result<(), ApiError> {
-        let presence = presence(&row)?;
-        if presence == Presence::Whole && unsaved == Unsaved::Keep {
-            self.judge(&row, &row.path)?;
+        if row.trash_path.is_some() {
+            // Somebody died after moving it aside and before deciding.
+            put_back(&row)?;
         }
+        let presence = self
+            .look_at(&row, unsaved)
+            .map_err(|error| require_held(registry, &row).err().unwrap_or(error))?;
         row.epoch = registry.transition(row.id, State::Held, State::Condemned, row.epoch)?;
         row.state = State::Condemned;
-        let aside = match self.move_aside(registry, &mut row, presence, unsaved) {
-            Ok(()) => Ok(()),
+        let decided = self.move_aside(registry, &mut row, presence, unsaved).and_then(|()| {
+            Ok(registry.transition(row.id, State::Condemned, State::Removing, row.epoch)?)
+        });
+        match decided {
+            Ok(epoch) => {
+                row.epoch = epoch;
+                row.state = State::Removing;
+                dispose(&self.git, registry, &row)
+            }
             Err(error) => {
-                registry.transition(row.id, State::Condemned, State::Held, row.epoch)?;
+                put_back(&row)?;
+                hold_again(registry, row);
                 Err(error)
             }
-        };
-        aside?;
-        let epoch = registry.transition(row.id, State::Condemned, State::Removing, row.epoch)?;
-        finish(registry, &row, epoch)
+        }
+    }
+
+    /// The first look at a tree, where it is.
+    fn look_at(&self, row: &Row, unsaved: Unsaved) -> Result<Presence, ApiError> {
+        let presence = presence(row)?;
+        if presence == Presence::Whole {
+            require_no_mount(row, &row.path)?;
+        }
+        if unsaved == Unsaved::Keep {
+            self.judge(row, presence, &row.path)?;
+        }
+        Ok(presence)
     }
 
     /// Renames the tree into its trash, where nothing finds it by its path any more, and judges again:
@@ -74,24 +126,28 @@ impl Service {
     ) -> Result<(), ApiError> {
         let trash = trash(row);
         row.trash_path = Some(trash.clone());
+        row.maker = this_process();
         registry.update(row)?;
-        if presence == Presence::Gone {
-            return Ok(());
+        if presence == Presence::Whole {
+            if let Some(admin) = admin(row) {
+                // A `git gc` meanwhile would take the tree for gone, and drop its registration.
+                admin.lock(REMOVING_REASON)?;
+            }
+            fs_sys::rename_noreplace(&row.path, &trash)?;
+            if !is_tree_of(row, &trash) {
+                return Err(not_ours(row, "something else took its place"));
+            }
+            require_no_mount(row, &trash)?;
         }
-        fs_sys::rename_noreplace(&row.path, &trash)?;
-        if unsaved == Unsaved::Discard {
-            return Ok(());
+        match unsaved {
+            Unsaved::Discard => Ok(()),
+            Unsaved::Keep => self.judge(row, presence, &trash),
         }
-        let verdict = self.judge(row, &trash);
-        if verdict.is_err() {
-            // Back to its place; if something took that meanwhile, the trash keeps the work.
-            fs_sys::rename_noreplace(&trash, &row.path)?;
-        }
-        verdict
     }
 
-    /// Whether anything in the tree, which is at `tree` now, is nowhere else.
-    fn judge(&self, row: &Row, tree: &Path) -> Result<(), ApiError> {
+    /// Whether anything in the tree, which is at `tree` now if it is there, is nowhere else.
+    fn judge(&self, row: &Row, presence: Presence, tree: &Path) -> Result<(), ApiError> {
+        let tree = Some(tree).filter(|_| presence == Presence::Whole);
         match verdict::unsaved(&self.git, row, tree)? {
             None => Ok(()),
             Some(keep) => Err(refusal(row, &keep)),
@@ -99,79 +155,59 @@ impl Service {
     }
 }
 
-/// How much of a tree is there.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Presence {
-    /// Directory and registration, each naming the other.
-    Whole,
-    /// No directory: removed by git or by hand.
-    Gone,
-}
-
-/// What is there of the tree; an error if something else has its place.
-fn presence(row: &Row) -> Result<Presence, ApiError> {
-    let not_ours = |what: &str| {
-        let text = format!("{} is not the worktree that fwt made: {what}", row.path.display());
-        ApiError::new(Code::NotOurs, text).with_hint("fwt leaves it alone; move it away first")
-    };
-    match fs_sys::stat(&row.path) {
-        Err(error) if error.kind == ErrorKind::NotFound => {
-            return match registered_elsewhere(row) {
-                Some(place) => Err(not_ours(&format!("it was moved to {}", place.display()))),
-                None => Ok(Presence::Gone),
-            };
+/// An error if somebody else has begun to remove the worktree meanwhile, which explains all others.
+fn require_held(registry: &Registry, row: &Row) -> Result<(), ApiError> {
+    match registry.get(row.id)? {
+        Some(now) if (now.state, now.epoch) == (row.state, row.epoch) => Ok(()),
+        Some(now) => {
+            let (id, found, epoch) = (now.id, now.state, now.epoch);
+            Err(pool_db::Error::Moved { id, found, epoch }.into())
         }
-        found => found.map(drop)?,
-    }
-    let Some(admin) = &row.admin_dir else { return Err(not_ours("it has no registration")) };
-    let admin = Admin { path: admin.clone() };
-    let marker = marker::read(&admin.path.join(marker::FILE_NAME))
-        .map_err(|_| not_ours("its marker is missing"))?;
-    if (marker.id, &marker.nonce) != (row.id, &row.nonce) {
-        return Err(not_ours("its marker names another worktree"));
-    }
-    match fs_sys::read_file(&row.path.join(".git")) {
-        Ok(content) if content == admin.git_file() => Ok(Presence::Whole),
-        _ => Err(not_ours("its .git names another repository")),
+        None => Err(pool_db::Error::NoSuchWorktree { id: row.id }.into()),
     }
 }
 
-/// Where `git worktree move` put the tree, if it did.
-fn registered_elsewhere(row: &Row) -> Option<PathBuf> {
-    let admin = Admin { path: row.admin_dir.clone()? };
-    let place = admin.tree().ok()?;
-    (place != row.path && fs_sys::exists(&place).unwrap_or(true)).then_some(place)
-}
-
-/// Where a tree waits for its deletion: on its own file system, so that a rename does it.
+/// Where a tree waits for its deletion: beside it and thus on its own file system, so that a rename
+/// does it. No two attempts at a removal share one: each puts back only what it moved itself.
 fn trash(row: &Row) -> PathBuf {
     let beside = row.path.parent().unwrap_or(Path::new("/"));
-    match row.placement {
-        Placement::Store | Placement::At => beside.join(format!(".fwt-trash-{}", row.id)),
+    beside.join(format!(".fwt-trash-{}-{}", row.id, row.epoch))
+}
+
+/// Puts a tree that was moved aside, or was to be, back to its place.
+fn put_back(row: &Row) -> Result<(), ApiError> {
+    let Some(trash) = &row.trash_path else { return Ok(()) };
+    match fs_sys::rename_noreplace(trash, &row.path) {
+        Err(error) if error.kind == ErrorKind::NotFound => {}
+        Err(error) if error.kind == ErrorKind::Exists => {
+            let what = format!("that was moved aside to {}", trash.display());
+            return Err(not_ours(row, &what));
+        }
+        done => done?,
+    }
+    match admin(row) {
+        Some(admin) => Ok(admin.unlock(REMOVING_REASON)?),
+        None => Ok(()),
     }
 }
 
-/// Deletes what is left of a tree whose removal is decided: registration first, so that git never
-/// sees a worktree that is half gone, then files, then the row.
-fn finish(registry: &Registry, row: &Row, epoch: u32) -> Result<(), ApiError> {
-    if let Some(admin) = &row.admin_dir {
-        fs_sys::remove_tree(admin)?;
-        match fs_sys::remove_dir(&row.repository.common_dir.join(ADMIN_PARENT)) {
-            Err(error)
-                if !matches!(
-                    error.kind,
-                    ErrorKind::NotEmpty | ErrorKind::Exists | ErrorKind::NotFound
-                ) =>
-            {
-                return Err(error.into());
-            }
-            _ => {}
-        }
+fn admin(row: &Row) -> Option<Admin> {
+    row.admin_dir.clone().map(|path| Admin { path })
+}
+
+/// Undoes the condemnation of a tree that is at its place.
+fn hold_again(registry: &Registry, mut row: Row) {
+    let held = registry.transition(row.id, State::Condemned, State::Held, row.epoch);
+    let settled = held.and_then(|epoch| {
+        row.epoch = epoch;
+        row.state = State::Held;
+        row.trash_path = None;
+        registry.update(&row)
+    });
+    if let Err(error) = settled {
+        // Whoever moved it meanwhile has it as it is.
+        tracing::warn!(%error, id = %row.id, "a worktree that is kept may stay condemned");
     }
-    for path in [&row.trash_path, &row.making_path].into_iter().flatten() {
-        fs_sys::remove_tree(path)?;
-    }
-    Ok(registry.delete(row.id, epoch)?)
 }
 
 fn refusal(row: &Row, keep: &Keep) -> ApiError {

@@ -1,14 +1,18 @@
 //! Whether a tree holds anything that is nowhere else. When in doubt it does.
 
 use std::collections::HashSet;
+use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use fs_sys::Mode;
+use git_cli::index::{Index, StatBlock};
 use git_cli::object::ObjectId;
 use git_cli::{Admin, Context, Git};
 use pool_db::Worktree as Row;
 
-use super::files::{Known, unsaved_file};
+use super::REMOVING_REASON;
+use super::files::{Known, look_through};
 use crate::api::{ApiError, Code};
 use crate::manifest;
 
@@ -63,13 +67,27 @@ const OPERATIONS: [&str; 8] = [
     "index.lock",
 ];
 
-/// What in the tree, which is at `tree` now, is nowhere else; `None` if nothing is.
-pub(crate) fn unsaved(git: &Git, row: &Row, tree: &Path) -> Result<Option<Keep>, ApiError> {
+/// What in the worktree, whose files are at `tree` now if they are there, is nowhere else; `None` if
+/// nothing is.
+pub(crate) fn unsaved(git: &Git, row: &Row, tree: Option<&Path>) -> Result<Option<Keep>, ApiError> {
     let Some(admin) = &row.admin_dir else {
         return Err(ApiError::new(Code::Registry, "the row names no admin directory"));
     };
     let admin = Admin { path: admin.clone() };
-    if let Some(reason) = admin.lock_reason()? {
+    if tree.is_none() && !fs_sys::exists(&admin.path)? {
+        return Ok(None);
+    }
+    let keep = unsaved_in_git(git, &admin, tree.unwrap_or(&admin.path))?;
+    match (keep, tree) {
+        (None, Some(tree)) => unsaved_in_files(git, &admin, tree),
+        (keep, _) => Ok(keep),
+    }
+}
+
+/// What git keeps for the worktree alone: locks, operations, commits, the index.
+fn unsaved_in_git(git: &Git, admin: &Admin, tree: &Path) -> Result<Option<Keep>, ApiError> {
+    if let Some(reason) = admin.lock_reason()?.filter(|reason| reason != REMOVING_REASON.as_bytes())
+    {
         return Ok(Some(Keep::LockedByGit(String::from_utf8_lossy(&reason).into_owned())));
     }
     for operation in OPERATIONS {
@@ -78,20 +96,70 @@ pub(crate) fn unsaved(git: &Git, row: &Row, tree: &Path) -> Result<Option<Keep>,
         }
     }
     let context = Context::Explicit { git_dir: &admin.path, work_tree: tree, index: None };
-    let commits = git.count_unreachable(context, &heads(&admin)?)?;
+    let commits = git.count_unreachable(context, &heads(admin)?)?;
     if commits > 0 {
         return Ok(Some(Keep::Commits(commits)));
     }
-    if git.has_staged_changes(context)? {
-        return Ok(Some(Keep::Staged));
-    }
+    Ok(git.has_staged_changes(context)?.then_some(Keep::Staged))
+}
+
+fn unsaved_in_files(git: &Git, admin: &Admin, tree: &Path) -> Result<Option<Keep>, ApiError> {
+    let context = Context::Explicit { git_dir: &admin.path, work_tree: tree, index: None };
     if let Some(path) = git.first_changed_file(context)? {
         return Ok(Some(Keep::Tracked(path)));
     }
     let provisioned = manifest::load(&admin.path.join(manifest::FILE_NAME))?;
-    let tracked: HashSet<Vec<u8>> = git.tracked_paths(context)?.into_iter().collect();
+    let tracked: HashSet<Vec<u8>> = git.compared_paths(context)?.into_iter().collect();
     let dir = fs_sys::open_dir(tree)?;
-    unsaved_file(&dir, &Known::new(tracked, provisioned))
+    let found = look_through(&dir, &Known::new(tracked, provisioned))?;
+    if found.unsaved.is_some() || found.doubtful.is_empty() {
+        return Ok(found.unsaved);
+    }
+    compare_again(git, admin, tree, &found.doubtful)
+}
+
+/// Has git compare the bytes of these files, by an index of its own that knows nothing of their times.
+fn compare_again(
+    git: &Git,
+    admin: &Admin,
+    tree: &Path,
+    doubtful: &HashSet<Vec<u8>>,
+) -> Result<Option<Keep>, ApiError> {
+    const NAME: &str = "index.fwt";
+    let own = admin.path.join(NAME);
+    let context = Context::Explicit { git_dir: &admin.path, work_tree: tree, index: Some(&own) };
+    let write = |bytes: &[u8]| {
+        let beside = OsStr::new("index.fwt.new");
+        fs_sys::replace_file(&own, beside, bytes, Mode(0o600))
+    };
+    write(&fs_sys::read_file(&admin.index())?)?;
+    git.unsplit_index(context)?;
+    let changed = forget_times(git, context, &own, doubtful)
+        .and_then(|bytes| Ok(write(&bytes)?))
+        .and_then(|()| Ok(git.first_changed_file(context)?));
+    fs_sys::remove_file(&own)?;
+    Ok(changed?.map(Keep::Tracked))
+}
+
+/// The index at `path` without the stat data of these files.
+fn forget_times(
+    git: &Git,
+    context: Context<'_>,
+    path: &Path,
+    doubtful: &HashSet<Vec<u8>>,
+) -> Result<Vec<u8>, ApiError> {
+    let format = git.object_format(context)?;
+    let damaged = |error| git_cli::Error::Index { path: path.to_owned(), source: error };
+    let index = Index::parse(fs_sys::read_file(path)?, format).map_err(damaged)?;
+    let numbers = index.iter().enumerate().filter(|(_, entry)| doubtful.contains(entry.path));
+    let numbers: Vec<usize> = numbers.map(|(number, _)| number).collect();
+    let mut patch = index.into_patch().map_err(|error| {
+        ApiError::new(Code::Failed, format!("cannot change a copy of the index: {error}"))
+    })?;
+    for number in numbers {
+        patch.set_stat(number, &StatBlock::default());
+    }
+    Ok(patch.finish())
 }
 
 /// Every commit that HEAD was at while the tree lived: its reflog remembers detached work that HEAD

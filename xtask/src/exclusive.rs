@@ -1,4 +1,4 @@
-//! One run of the tests at a time in a checkout.
+//! One run of a chore at a time in a checkout.
 
 use std::fs::File;
 
@@ -13,12 +13,12 @@ pub(crate) struct Exclusive {
     _lock: File,
 }
 
-/// Waits until no other run holds the lock.
-pub(crate) fn wait(workspace: &Workspace) -> anyhow::Result<Exclusive> {
-    let path = workspace.target_directory().join("test.lock");
+/// Waits until no other run of the chore holds the lock.
+pub(crate) fn wait(workspace: &Workspace, chore: &str) -> anyhow::Result<Exclusive> {
+    let path = workspace.target_directory().join(format!("{chore}.lock"));
     let lock = File::create(&path).with_context(|| format!("cannot make {}", path.display()))?;
     if lock.try_lock().is_err() {
-        say("waiting for another run of the tests in this checkout");
+        say(&format!("waiting for another run of `{chore}` in this checkout"));
         lock.lock().with_context(|| format!("cannot lock {}", path.display()))?;
     }
     Ok(Exclusive { _lock: lock })

@@ -1,0 +1,85 @@
+//! Taking away everything that the row of a worktree in state `Removing` names.
+
+use std::path::Path;
+
+use fs_sys::{ErrorKind, Mode};
+use git_cli::{ADMIN_PARENT, Admin, Context, Git};
+use pool_db::{Registry, Worktree as Row};
+
+use crate::api::ApiError;
+
+/// Takes it away: registration first, so that git never sees a worktree that is half gone, then
+/// files, then the row. What a process that died began is taken up where it stopped.
+pub(crate) fn dispose(git: &Git, registry: &Registry, row: &Row) -> Result<(), ApiError> {
+    let was_finished = row.trash_path.is_some();
+    if !was_finished {
+        take_back(row)?;
+    }
+    if let Some(admin) = &row.admin_dir {
+        fs_sys::remove_tree(admin)?;
+        remove_if_empty(&row.repository.common_dir.join(ADMIN_PARENT))?;
+    }
+    for path in [&row.trash_path, &row.making_path].into_iter().flatten() {
+        fs_sys::remove_tree(path)?;
+    }
+    if !was_finished && let Some(branch) = &row.branch {
+        delete_branch(git, row, branch)?;
+    }
+    match registry.delete(row.id, row.epoch) {
+        // Somebody else has finished it meanwhile.
+        Err(pool_db::Error::NoSuchWorktree { .. }) => Ok(()),
+        deleted => Ok(deleted?),
+    }
+}
+
+/// The first line in the log of a branch that is made for a worktree: it says whose it is.
+pub(crate) fn branch_message(row: &Row) -> String {
+    format!("fwt: made for worktree {}", row.id)
+}
+
+/// Whether what is at `tree` is this very worktree: its `.git` names the admin directory, whose name
+/// is the worktree's id.
+pub(crate) fn is_tree_of(row: &Row, tree: &Path) -> bool {
+    let Some(admin) = &row.admin_dir else { return false };
+    let admin = Admin { path: admin.clone() };
+    fs_sys::read_file(&tree.join(".git")).is_ok_and(|content| content == admin.git_file())
+}
+
+/// A making that got as far as its place and no further goes back, so that nobody sees it go.
+fn take_back(row: &Row) -> Result<(), ApiError> {
+    let Some(wrapper) = row.making_path.as_deref().filter(|_| is_tree_of(row, &row.path)) else {
+        return Ok(());
+    };
+    // Of the last two steps of a making, the first takes the private directory away.
+    match fs_sys::make_dir(wrapper, Mode(0o700)) {
+        Err(error) if error.kind != ErrorKind::Exists => return Err(error.into()),
+        _ => {}
+    }
+    Ok(fs_sys::rename_noreplace(&row.path, &wrapper.join(row.id.as_str()))?)
+}
+
+/// The branch goes if it was made for this worktree and is still where it was made.
+fn delete_branch(git: &Git, row: &Row, branch: &str) -> Result<(), ApiError> {
+    let Some(base) = &row.base else { return Ok(()) };
+    let Some(commit) = git_cli::object::ObjectId::from_hex(&base.commit) else { return Ok(()) };
+    let common_dir = &row.repository.common_dir;
+    let context = Context::Explicit { git_dir: common_dir, work_tree: common_dir, index: None };
+    if git.has_ref(context, &format!("refs/heads/{branch}"))?
+        && git.is_branch_created_by(context, branch, &branch_message(row))?
+    {
+        git.delete_branch_at(context, branch, commit)?;
+    }
+    Ok(())
+}
+
+fn remove_if_empty(directory: &Path) -> Result<(), ApiError> {
+    use ErrorKind::{Exists, NotEmpty, NotFound};
+    // On a read-only file system even what is not there cannot be removed.
+    if !fs_sys::exists(directory)? {
+        return Ok(());
+    }
+    match fs_sys::remove_dir(directory) {
+        Err(error) if !matches!(error.kind, NotEmpty | Exists | NotFound) => Err(error.into()),
+        _ => Ok(()),
+    }
+}

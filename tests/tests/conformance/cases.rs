@@ -1,0 +1,41 @@
+//! The cases, by area.
+
+mod content;
+mod conversion;
+mod dirty_source;
+mod formats;
+mod git_use;
+mod hand_over;
+mod modes;
+mod names;
+mod places;
+mod refusals;
+mod revisions;
+mod sharing;
+mod sparse_checkout;
+mod special_files;
+mod submodules;
+
+use crate::matrix::Case;
+
+/// All of them.
+pub(crate) fn all() -> impl Iterator<Item = Case> {
+    let areas = [
+        dirty_source::CASES,
+        content::CASES,
+        conversion::CASES,
+        formats::CASES,
+        git_use::CASES,
+        hand_over::CASES,
+        modes::CASES,
+        names::CASES,
+        places::CASES,
+        refusals::CASES,
+        revisions::CASES,
+        sharing::CASES,
+        sparse_checkout::CASES,
+        special_files::CASES,
+        submodules::CASES,
+    ];
+    areas.into_iter().flatten().copied()
+}

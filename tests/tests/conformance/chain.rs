@@ -1,0 +1,131 @@
+//! The choice of a backend: what is used, what is passed over and why, what is refused.
+
+use fwt_tests::Filesystem;
+
+use crate::matrix::Case;
+use crate::stage::Stage;
+
+/// For the chain as a whole.
+pub(crate) const CASES: &[Case] = &[
+    Case::new("case_b4_the_first_that_works_is_used_and_the_rest_is_named", first_that_works),
+    Case::new("case_b4_cow_require_shares_or_leaves_nothing", cow_require),
+    Case::new("case_b4_cow_never_copies_and_passes_over_nobody", cow_never),
+    Case::new("case_b4_two_file_systems_share_nothing", two_file_systems),
+    Case::new("case_g15_sparse_patterns_of_another_revision_are_left_to_git", sparse_revision),
+    Case::new("case_b4_an_empty_source_has_nothing_to_prove", empty_source),
+];
+
+/// For a backend that cannot work on its file system.
+pub(crate) const IMPOSSIBLE_CASES: &[Case] = &[
+    Case::new("case_b4_the_demanded_backend_is_refused_and_leaves_nothing", demanded),
+    Case::new("case_b4_an_existing_store_is_left_as_it_was", demanded_beside_another),
+];
+
+/// For `--mode checkout`.
+pub(crate) const SHORT_NAME_CASES: &[Case] =
+    &[Case::new("case_b4_plain_git_makes_the_tree", |stage| {
+        let source = stage.small_source();
+        let tree = stage.check(&source, "HEAD");
+        assert_eq!(tree.made.json["mode"], "linked");
+    })];
+
+fn first_that_works(stage: &Stage) {
+    let source = stage.small_source();
+    let tree = stage.check(&source, "HEAD");
+    let (backend, passed_over) = if stage.cell.filesystem.has_reflinks() {
+        ("reflink", vec![])
+    } else {
+        ("copy", vec![("reflink", "no-reflink")])
+    };
+    assert_eq!(tree.made.json["backend"], backend);
+    assert_eq!(tree.made.passed_over(), passed_over);
+    let listed = &stage.fwt().list_all(&source.root)[0];
+    assert_eq!(listed["backend"], tree.made.json["backend"], "what is listed later");
+    assert_eq!(listed["passed_over"], tree.made.json["passed_over"], "what is listed later");
+}
+
+fn cow_require(stage: &Stage) {
+    let source = stage.small_source();
+    if stage.cell.filesystem.has_reflinks() {
+        let tree = stage.check_from(&source, &source.root, &["--cow=require"], "HEAD");
+        assert_eq!(tree.made.json["backend"], "reflink");
+        assert_eq!(tree.made.stat("bytes_copied"), 0);
+        return;
+    }
+    let answer = stage.check_refused(&source, &["--cow=require"], (5, "backend-unavailable"));
+    let message = answer.json()["error"]["message"].to_string();
+    assert!(message.contains("reflink: no-reflink"), "{message}");
+}
+
+fn cow_never(stage: &Stage) {
+    let source = stage.small_source();
+    let tree = stage.check_from(&source, &source.root, &["--cow=never"], "HEAD");
+    assert_eq!(tree.made.json["backend"], "copy");
+    assert_eq!(tree.made.passed_over(), []);
+    assert_eq!(tree.made.stat("bytes_cloned"), 0);
+    let both = ["--cow=never", "--backend", "reflink"];
+    stage.fwt().run(&source.root, [&["create"], &both[..]].concat()).failure(2, "bad-request");
+}
+
+/// One place to go to is on another file system than the source.
+fn two_file_systems(stage: &Stage) {
+    let other =
+        if stage.cell.filesystem == Filesystem::Xfs { Filesystem::Btrfs } else { Filesystem::Xfs };
+    let Some(elsewhere) = fwt_tests::Sandbox::on(other) else { return };
+    let source = stage.small_source();
+    let at = elsewhere.path("tree");
+    let at = at.to_str().expect("it is UTF-8");
+    stage.check_refused(&source, &["--backend", "reflink", "--at", at], (5, "backend-unavailable"));
+    let made = stage.create(&source.root, &["--at", at]);
+    assert_eq!(made.made.json["backend"], "copy");
+    assert_eq!(made.made.passed_over(), [("reflink", "cross-filesystem")]);
+    made.assert_clean();
+    stage.assert_like_git(&made, &source, "HEAD");
+    stage.remove(&made, &source);
+    stage.assert_no_debris(&source, &[]);
+}
+
+fn sparse_revision(stage: &Stage) {
+    let source = stage.small_source();
+    source.write("directory/below/other", "it is different now\n");
+    source.write("elsewhere/file", "it is left out\n");
+    source.commit("second");
+    source.git(["sparse-checkout", "set", "--cone", "directory"]);
+    source.settle();
+    let tree = stage.check(&source, "HEAD~1");
+    assert_eq!(tree.made.json["backend"], "checkout");
+    let mut passed_over = vec![("reflink", "sparse-checkout"), ("copy", "sparse-checkout")];
+    assert_eq!(tree.made.passed_over(), passed_over);
+    passed_over.clear();
+    let backend = ["--backend", "copy", "--rev", "HEAD~1"];
+    let answer = stage.fwt().run(&source.root, [&["create"], &backend[..]].concat());
+    let error = answer.failure(5, "backend-unavailable");
+    assert!(error["message"].to_string().contains("copy: sparse-checkout"), "{error}");
+}
+
+fn empty_source(stage: &Stage) {
+    let source = stage.sandbox.repository("source");
+    source.commit("nothing in it");
+    let tree = stage.check(&source, "HEAD");
+    assert_eq!(tree.made.stat("files"), 0);
+}
+
+fn demanded(stage: &Stage) {
+    let source = stage.small_source();
+    let answer = stage.check_refused(&source, &[], (5, "backend-unavailable"));
+    let error = answer.json()["error"].clone();
+    assert!(error["message"].to_string().contains("reflink: no-reflink"), "{error}");
+    assert!(error["hints"].as_array().is_some_and(|hints| !hints.is_empty()), "{error}");
+}
+
+fn demanded_beside_another(stage: &Stage) {
+    let source = stage.small_source();
+    let other = stage.fwt().create(&source.root, &["other", "--backend", "copy"]);
+    let before = fwt_tests::Snapshot::of(&other.path());
+    stage.try_create(&source.root, &[]).failure(5, "backend-unavailable");
+    let after = fwt_tests::Snapshot::of(&other.path());
+    after.assert_same(&before, fwt_tests::snapshot::Detail::Full, "the other tree");
+    let other = crate::stage::Tree { git: stage.sandbox.existing(other.path()), made: other };
+    other.assert_clean();
+    stage.assert_no_debris(&source, &[&other]);
+}

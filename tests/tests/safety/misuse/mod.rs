@@ -1,0 +1,35 @@
+//! What cannot be done is refused by a typed error, and nothing is left of the attempt.
+
+mod branches;
+mod destination;
+mod environment;
+mod home;
+mod limits;
+mod names;
+mod sources;
+
+use fwt_tests::Answer;
+
+use crate::scene::Scene;
+
+/// Panics unless `create` with these arguments is refused so, and nothing has changed.
+#[track_caller]
+fn refused(scene: &Scene, arguments: &[&str], exit: i32, code: &str) -> String {
+    let before = scene.state();
+    let mut words = vec!["create"];
+    words.extend(arguments);
+    let answer = scene.fwt().run(scene.root(), words);
+    assert_clean(&answer, exit, code);
+    before.assert_unchanged(&format!("{arguments:?}"));
+    scene.assert_nothing(&format!("{arguments:?}"));
+    answer.json()["error"]["message"].as_str().expect("there is a message").to_owned()
+}
+
+/// Panics unless it failed so, with one document and a message that a person can read.
+#[track_caller]
+fn assert_clean(answer: &Answer, exit: i32, code: &str) {
+    let error = answer.failure(exit, code);
+    let message = error["message"].as_str().expect("there is a message");
+    assert!(!message.is_empty() && !message.contains("panicked"), "{answer}");
+    assert_eq!(String::from_utf8_lossy(&answer.stderr), "", "{answer}");
+}
