@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use copy_engine::{Cancel, Gate, Listed, Manifest, Progress};
+use copy_engine::{Cancel, Filter, Gate, Listed, Manifest, Progress, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -81,6 +81,13 @@ pub enum Parent<'a> {
         /// Asked at each open file.
         gate: &'a dyn Gate,
     },
+    /// A source as it is now: all that the filter admits.
+    Carried {
+        /// Root of the source.
+        root: &'a Path,
+        /// Asked for each entry.
+        filter: &'a dyn Filter,
+    },
 }
 
 impl std::fmt::Debug for Parent<'_> {
@@ -91,6 +98,9 @@ impl std::fmt::Debug for Parent<'_> {
                 .field("root", root)
                 .field("entries", &manifest.len())
                 .finish_non_exhaustive(),
+            Self::Carried { root, .. } => {
+                formatter.debug_struct("Carried").field("root", root).finish_non_exhaustive()
+            }
         }
     }
 }
@@ -109,8 +119,17 @@ pub struct Active {
 pub struct Prepared {
     /// The tree.
     pub active: Active,
-    /// What became of the manifest's entries.
-    pub listed: Listed,
+    /// What is in it.
+    pub content: Content,
+}
+
+/// What a backend put into a tree.
+#[derive(Debug)]
+pub enum Content {
+    /// What became of a manifest's entries.
+    Listed(Listed),
+    /// What a filter admitted.
+    Carried(Tree),
 }
 
 /// Why a backend failed after its probe said yes.

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use copy_engine::{Cancel, Ladder, Method, Options, Progress, copy_listed};
+use copy_engine::{Cancel, Existing, Ladder, Method, Options, Progress, copy_listed, copy_tree};
 use fs_sys::Mode;
 
-use crate::contract::{Active, Backend, Error, Kind, Parent, Prepared, Site, Support};
+use crate::contract::{Active, Backend, Content, Error, Kind, Parent, Prepared, Site, Support};
 
 /// The backend.
 #[derive(Clone, Copy, Debug)]
@@ -51,14 +51,22 @@ pub(crate) fn prepare_with(
     progress: &Progress,
     cancel: &Cancel,
 ) -> Result<Prepared, Error> {
-    let Parent::Source { root, manifest, gate } = parent;
+    let (Parent::Source { root, .. } | Parent::Carried { root, .. }) = parent;
     let source = fs_sys::open_dir(root)?;
     fs_sys::make_dir(dest, Mode(0o777))?;
     let unfinished = Unfinished(Some(dest));
     let options = Options { ladder, workers: copy_engine::default_workers(), progress, cancel };
-    let listed = copy_listed(&source, &fs_sys::open_dir(dest)?, manifest, *gate, &options)?;
+    let made = fs_sys::open_dir(dest)?;
+    let content = match parent {
+        Parent::Source { manifest, gate, .. } => {
+            Content::Listed(copy_listed(&source, &made, manifest, *gate, &options)?)
+        }
+        Parent::Carried { filter, .. } => {
+            Content::Carried(copy_tree(&source, &made, *filter, Existing::Fail, &options)?)
+        }
+    };
     unfinished.disarm();
-    Ok(Prepared { active: Active { kind, path: dest.to_owned() }, listed })
+    Ok(Prepared { active: Active { kind, path: dest.to_owned() }, content })
 }
 
 /// Takes a half-made tree away again.

@@ -13,7 +13,7 @@ mod probe;
 mod reason;
 mod reflink;
 
-pub use contract::{Active, Backend, Error, Kind, Parent, Prepared, Site, Support};
+pub use contract::{Active, Backend, Content, Error, Kind, Parent, Prepared, Site, Support};
 pub use copy::Copy;
 pub use reason::Reason;
 pub use reflink::Reflink;

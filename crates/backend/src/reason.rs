@@ -12,6 +12,8 @@ pub enum Reason {
     NoReflink,
     /// Source and destination are on two file systems, which cannot share bytes.
     CrossFilesystem,
+    /// Plain git checks out a commit, and cannot bring along what is not in one.
+    OnlyCommits,
     /// The source's sparse checkout has no patterns for this other revision; git applies them.
     SparseCheckout,
 }
@@ -22,6 +24,7 @@ impl Reason {
         match self {
             Self::NoReflink => "no-reflink",
             Self::CrossFilesystem => "cross-filesystem",
+            Self::OnlyCommits => "only-commits",
             Self::SparseCheckout => "sparse-checkout",
         }
     }

@@ -28,7 +28,7 @@ pub use listed::{Content, Gate, Listed, Rejection, copy_listed};
 pub use manifest::{Item, Manifest};
 pub use method::{Ladder, Method};
 pub use progress::{Bytes, Cancel, Progress};
-pub use tree::{Filter, Skip, Skipped, Tree, Verdict, copy_tree};
+pub use tree::{CopiedFile, Existing, Filter, Skip, Skipped, Tree, Verdict, copy_tree};
 
 /// How a copy is made.
 #[derive(Clone, Copy, Debug)]

@@ -78,11 +78,6 @@ impl<'a> Manifest<'a> {
         self.items == 0
     }
 
-    /// All files and links with their directory's path.
-    pub fn iter(&self) -> impl Iterator<Item = (&'a [u8], Item<'a>)> + '_ {
-        self.nodes.iter().flat_map(|node| node.items.iter().map(|item| (node.path, *item)))
-    }
-
     pub(crate) fn node(&self, number: usize) -> &Node<'a> {
         &self.nodes[number]
     }

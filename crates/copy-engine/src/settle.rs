@@ -4,17 +4,21 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use fs_sys::{Dir, Xattrs};
+use fs_sys::{Dir, Stat, Xattrs};
+use walk::Ignore;
 
 use crate::file::{Attributes, User};
 use crate::progress::Bytes;
-use crate::tree::Tree;
+use crate::tree::{CopiedFile, Tree};
 use crate::{Options, Result};
 
 /// A further name of a file, and its first one.
 pub(crate) struct Link {
     pub(crate) path: PathBuf,
     pub(crate) first: PathBuf,
+    /// What lstat said of the source.
+    pub(crate) source: Stat,
+    pub(crate) ignore: Ignore,
 }
 
 /// A directory that was made, and what it gets when everything in it is there: before, its time
@@ -46,14 +50,16 @@ pub(crate) fn link_all(
     for first in firsts {
         stats.insert(first, fs_sys::stat_at(open(first)?.at(name(first)))?);
     }
-    for (path, stat) in &mut tree.files {
-        if let Some(now) = stats.get(path.as_path()) {
-            *stat = *now;
+    for file in &mut tree.files {
+        if let Some(now) = stats.get(file.path.as_path()) {
+            file.stat = *now;
         }
     }
-    let further = links
-        .iter()
-        .filter_map(|link| stats.get(link.first.as_path()).map(|stat| (link.path.clone(), *stat)));
+    let further = links.iter().filter_map(|link| {
+        let stat = *stats.get(link.first.as_path())?;
+        let (path, source, ignore) = (link.path.clone(), link.source, link.ignore);
+        Some(CopiedFile { path, source, stat, ignore })
+    });
     tree.files.extend(further);
     Ok(())
 }

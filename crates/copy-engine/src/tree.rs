@@ -45,6 +45,8 @@ pub enum Skip {
     NestedRepository,
     /// It may not be read.
     Unreadable,
+    /// Something else is at its place already.
+    Exists,
     /// An ignored file that never held still long enough. One that no rule hides fails the copy.
     KeepsChanging,
 }
@@ -56,13 +58,37 @@ pub struct Skipped {
     pub path: PathBuf,
     /// Why.
     pub skip: Skip,
+    /// Whether the rules hide it: then its loss is a smaller one.
+    pub ignore: Ignore,
+}
+
+/// A file or link that was copied.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CopiedFile {
+    /// Its path below the root.
+    pub path: PathBuf,
+    /// What lstat said of the source before and after the copy.
+    pub source: Stat,
+    /// What lstat says of the copy after the last write.
+    pub stat: Stat,
+    /// Whether the rules hide it.
+    pub ignore: Ignore,
+}
+
+/// What becomes of an entry whose place is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Existing {
+    /// The copy fails: its destination was to be empty.
+    Fail,
+    /// It is left out and listed; what is there is not touched. A directory that is there is used.
+    Keep,
 }
 
 /// What was copied.
 #[derive(Debug, Default)]
 pub struct Tree {
-    /// Files and links, each with its final lstat.
-    pub files: Vec<(PathBuf, Stat)>,
+    /// Files and links.
+    pub files: Vec<CopiedFile>,
     /// Directories that were made.
     pub directories: u64,
     /// What was left out, sorted by path.
@@ -78,11 +104,13 @@ pub fn copy_tree(
     source: &Dir,
     dest: &Dir,
     filter: &dyn Filter,
+    existing: Existing,
     options: &Options<'_>,
 ) -> Result<Tree> {
     let shared = Shared {
         dest,
         filter,
+        existing,
         options,
         user: User::current(),
         first_names: Mutex::new(HashMap::new()),
@@ -109,6 +137,7 @@ pub fn copy_tree(
 struct Shared<'a> {
     dest: &'a Dir,
     filter: &'a dyn Filter,
+    existing: Existing,
     options: &'a Options<'a>,
     user: User,
     /// Where the first name of each file with several was copied to, by device and inode.
@@ -126,6 +155,7 @@ struct Worker<'a> {
 
 /// A file that was copied; a link has no attributes.
 struct Copied {
+    source: Stat,
     stat: Stat,
     bytes: Bytes,
     lost: Vec<fs_sys::Xattr>,
@@ -142,21 +172,25 @@ impl<'a> Worker<'a> {
         }
     }
 
-    fn skip(&mut self, path: PathBuf, skip: Skip) {
-        self.tree.skipped.push(Skipped { path, skip });
+    fn skip(&mut self, path: PathBuf, skip: Skip, ignore: Ignore) {
+        self.tree.skipped.push(Skipped { path, skip, ignore });
+    }
+
+    fn is_kept(&self, error: &fs_sys::Error) -> bool {
+        error.kind == ErrorKind::Exists && self.shared.existing == Existing::Keep
     }
 
     fn is_copied(&mut self, parent: &Directory, entry: &Entry) -> bool {
         let relative = parent.relative.join(&entry.name);
         match self.shared.filter.judge(&parent.dir, &relative, entry.kind, entry.ignore) {
             Verdict::Copy if entry.kind == Kind::Special => {
-                self.skip(relative, Skip::Special);
+                self.skip(relative, Skip::Special, entry.ignore);
                 false
             }
             Verdict::Copy => true,
             Verdict::LeaveOut => false,
             Verdict::Skip(skip) => {
-                self.skip(relative, skip);
+                self.skip(relative, skip, entry.ignore);
                 false
             }
         }
@@ -166,7 +200,7 @@ impl<'a> Worker<'a> {
         self.shared.options.cancel.check()?;
         let relative = parent.relative.join(&entry.name);
         let (from, to) = (parent.dir.at(&entry.name), dest.at(&entry.name));
-        match self.copy(from, to, &relative, entry.kind) {
+        match self.copy(from, to, &relative, entry) {
             Ok(Some(copied)) => {
                 self.tree.bytes.cloned += copied.bytes.cloned;
                 self.tree.bytes.copied += copied.bytes.copied;
@@ -174,18 +208,27 @@ impl<'a> Worker<'a> {
                 for lost in copied.lost {
                     self.tree.lost_attributes.push((relative.clone(), lost.name));
                 }
-                self.tree.files.push((relative, copied.stat));
+                self.tree.files.push(CopiedFile {
+                    path: relative,
+                    source: copied.source,
+                    stat: copied.stat,
+                    ignore: entry.ignore,
+                });
                 Ok(())
             }
             Ok(None) => Ok(()),
             Err(Error::Fs(error)) if is_at(&error, from) && is_skipped(&error) => {
                 if error.kind == ErrorKind::Denied {
-                    self.skip(relative, Skip::Unreadable);
+                    self.skip(relative, Skip::Unreadable, entry.ignore);
                 }
                 Ok(())
             }
+            Err(Error::Fs(error)) if is_at(&error, to) && self.is_kept(&error) => {
+                self.skip(relative, Skip::Exists, entry.ignore);
+                Ok(())
+            }
             Err(Error::KeepsChanging { .. }) if entry.ignore == Ignore::Ignored => {
-                self.skip(relative, Skip::KeepsChanging);
+                self.skip(relative, Skip::KeepsChanging, entry.ignore);
                 Ok(())
             }
             Err(error) => Err(error),
@@ -198,15 +241,15 @@ impl<'a> Worker<'a> {
         from: Place<'_>,
         to: Place<'_>,
         relative: &Path,
-        listed: Kind,
+        entry: &Entry,
     ) -> Result<Option<Copied>> {
-        let mut kind = listed;
+        let mut kind = entry.kind;
         for _ in 0..ATTEMPTS {
             let copied = match kind {
-                Kind::Symlink => self.link(from, to, relative),
-                Kind::File => self.file(from, to, relative),
+                Kind::Symlink => self.link(from, to, relative, entry.ignore),
+                Kind::File => self.file(from, to, relative, entry.ignore),
                 Kind::Special => {
-                    self.skip(relative.to_owned(), Skip::Special);
+                    self.skip(relative.to_owned(), Skip::Special, entry.ignore);
                     return Ok(None);
                 }
                 Kind::Directory => break,
@@ -226,27 +269,39 @@ impl<'a> Worker<'a> {
     }
 
     /// `None` if it is a further name of a link that is copied elsewhere.
-    fn link(&mut self, from: Place<'_>, to: Place<'_>, relative: &Path) -> Result<Option<Copied>> {
+    fn link(
+        &mut self,
+        from: Place<'_>,
+        to: Place<'_>,
+        relative: &Path,
+        ignore: Ignore,
+    ) -> Result<Option<Copied>> {
         let target = fs_sys::read_link(from)?;
         let before = fs_sys::stat_at(from)?;
-        if before.links > 1 && self.has_first_name(&before, relative) {
+        if before.links > 1 && self.has_first_name(&before, relative, ignore) {
             return Ok(None);
         }
         let stat = copy_link(&target, Attributes::of(&before), to, self.shared.user)?;
-        Ok(Some(Copied { stat, bytes: Bytes::default(), lost: Vec::new() }))
+        Ok(Some(Copied { source: before, stat, bytes: Bytes::default(), lost: Vec::new() }))
     }
 
     /// `None` if it is a further name of a file that is copied elsewhere, or no file any more.
-    fn file(&mut self, from: Place<'_>, to: Place<'_>, relative: &Path) -> Result<Option<Copied>> {
+    fn file(
+        &mut self,
+        from: Place<'_>,
+        to: Place<'_>,
+        relative: &Path,
+        ignore: Ignore,
+    ) -> Result<Option<Copied>> {
         let source = File::open(from)?;
         for _ in 0..ATTEMPTS {
             let before = source.stat()?;
             if before.kind != Kind::File {
-                self.skip(relative.to_owned(), Skip::Special);
+                self.skip(relative.to_owned(), Skip::Special, ignore);
                 return Ok(None);
             }
             let xattrs = Xattrs::read(&source, || from.path())?;
-            if before.links > 1 && self.has_first_name(&before, relative) {
+            if before.links > 1 && self.has_first_name(&before, relative, ignore) {
                 return Ok(None);
             }
             let (options, user) = (self.shared.options, self.shared.user);
@@ -261,7 +316,7 @@ impl<'a> Worker<'a> {
             }
             let stat = finish(&file, wanted, user)?;
             if source.stat()?.is_same_content(&before) && stat.size == before.size {
-                return Ok(Some(Copied { stat, bytes, lost }));
+                return Ok(Some(Copied { source: before, stat, bytes, lost }));
             }
             fs_sys::remove_file_at(to)?;
         }
@@ -269,14 +324,14 @@ impl<'a> Worker<'a> {
     }
 
     /// Whether another name of the same file came first; then this one is noted as a link to it.
-    fn has_first_name(&mut self, stat: &Stat, relative: &Path) -> bool {
+    fn has_first_name(&mut self, stat: &Stat, relative: &Path, ignore: Ignore) -> bool {
         let mut names = self.shared.first_names.lock().unwrap_or_else(PoisonError::into_inner);
         let first =
             names.entry((stat.dev, stat.ino)).or_insert_with(|| relative.to_owned()).clone();
         drop(names);
         let is_other = first != relative;
         if is_other {
-            self.links.push(Link { path: relative.to_owned(), first });
+            self.links.push(Link { path: relative.to_owned(), first, source: *stat, ignore });
         }
         is_other
     }
@@ -294,11 +349,11 @@ impl Visitor for Worker<'_> {
         let source = match parent.dir.open_beneath(Path::new(&entry.name)) {
             Ok(dir) => dir,
             Err(error) if error.kind == ErrorKind::CrossDevice => {
-                self.skip(relative, Skip::Mount);
+                self.skip(relative, Skip::Mount, entry.ignore);
                 return Ok(Descend::Past);
             }
             Err(error) if error.kind == ErrorKind::Denied => {
-                self.skip(relative, Skip::Unreadable);
+                self.skip(relative, Skip::Unreadable, entry.ignore);
                 return Ok(Descend::Past);
             }
             Err(error) if error.kind == ErrorKind::NotFound => return Ok(Descend::Past),
@@ -308,7 +363,17 @@ impl Visitor for Worker<'_> {
             Err(error) => return Err(error.into()),
         };
         let dest = self.shared.dest.open_beneath(&parent.relative)?;
-        fs_sys::make_dir_at(dest.at(&entry.name), Mode(0o700))?;
+        match fs_sys::make_dir_at(dest.at(&entry.name), Mode(0o700)) {
+            Err(error) if self.is_kept(&error) => {
+                // Neither its attributes nor what is in it are ours to change.
+                if dest.open_child(&entry.name).is_ok() {
+                    return Ok(Descend::Into);
+                }
+                self.skip(relative, Skip::Exists, entry.ignore);
+                return Ok(Descend::Past);
+            }
+            made => made?,
+        }
         let wanted = Attributes::of(&source.stat()?);
         let xattrs = Xattrs::read(&source, || source.path().to_owned())?;
         self.directories.push(Made { relative, wanted, xattrs });
@@ -328,7 +393,8 @@ impl Visitor for Worker<'_> {
 
     fn unreadable(&mut self, relative: &Path, error: fs_sys::Error) -> Result<()> {
         if is_skipped(&error) {
-            self.skip(relative.to_owned(), Skip::Unreadable);
+            // The walk does not say whether rules hide a directory that it could not open.
+            self.skip(relative.to_owned(), Skip::Unreadable, Ignore::Not);
             return Ok(());
         }
         Err(error.into())

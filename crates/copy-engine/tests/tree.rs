@@ -12,8 +12,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, SystemTime};
 
 use copy_engine::{
-    Cancel, Error, Filter, Ladder, Method, Options, Progress, Skip, Skipped, Tree, Verdict,
-    copy_tree,
+    Cancel, Error, Existing, Filter, Ladder, Method, Options, Progress, Skip, Skipped, Tree,
+    Verdict, copy_tree,
 };
 use fs_sys::{Dir, Kind};
 use rustix::fs::{XattrFlags, lsetxattr};
@@ -90,7 +90,7 @@ impl Bed {
         };
         let open = |path: &Path| fs_sys::open_dir(path).unwrap();
         let (source, dest) = (open(&self.source), open(&self.dest));
-        within_a_minute(|| copy_tree(&source, &dest, filter, &options))
+        within_a_minute(|| copy_tree(&source, &dest, filter, Existing::Fail, &options))
     }
 
     fn copy(&self) -> copy_engine::Result<Tree> {
@@ -107,7 +107,7 @@ impl Bed {
         assert_eq!(tree.files.len(), files);
         assert_eq!(self.progress.files(), files as u64);
         assert_eq!(tree.directories, (wanted.len() - files) as u64);
-        for (path, stat) in &tree.files {
+        for copy_engine::CopiedFile { path, stat, .. } in &tree.files {
             assert_eq!(&fs_sys::stat(&self.dest.join(path)).unwrap(), stat, "{}", path.display());
         }
         tree
@@ -313,7 +313,12 @@ fn holes_stay_holes() {
 }
 
 fn skipped(list: &[(&str, Skip)]) -> Vec<Skipped> {
-    list.iter().map(|(path, skip)| Skipped { path: path.into(), skip: *skip }).collect()
+    let entry = |(path, skip): &(&str, Skip)| Skipped {
+        path: path.into(),
+        skip: *skip,
+        ignore: Ignore::Not,
+    };
+    list.iter().map(entry).collect()
 }
 
 #[test]

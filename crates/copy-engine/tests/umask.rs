@@ -6,7 +6,7 @@ use std::num::NonZero;
 use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _};
 
 use copy_engine::{
-    Cancel, Content, Filter, Gate, Ladder, Manifest, Method, Options, Progress, Verdict,
+    Cancel, Content, Existing, Filter, Gate, Ladder, Manifest, Method, Options, Progress, Verdict,
     copy_listed, copy_tree,
 };
 use walk::Ignore;
@@ -54,7 +54,7 @@ fn modes_are_the_sources_under_every_umask() {
         }
         let open = |path: &str| fs_sys::open_dir(&at(path)).unwrap();
         copy_listed(&open("source"), &open("listed"), &manifest, &All, &options).unwrap();
-        copy_tree(&open("source"), &open("tree"), &All, &options).unwrap();
+        copy_tree(&open("source"), &open("tree"), &All, Existing::Fail, &options).unwrap();
         let mode = |path: &str| fs::metadata(at(path)).unwrap().mode() & 0o7777;
         for copy in ["listed", "tree"] {
             assert_eq!(mode(&format!("{copy}/in")), 0o755, "umask {umask:o}");

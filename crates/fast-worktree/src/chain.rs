@@ -28,21 +28,25 @@ pub(crate) struct Choice {
     pub(crate) passed_over: Vec<PassedOver>,
 }
 
-/// Chooses for `site`. `git_only` is why nothing but git can make this very tree, if so.
+/// Chooses for `site`. `limit` is why only git can make this very tree, or, with
+/// [`Reason::OnlyCommits`], why git cannot.
 pub(crate) fn choose(
     request: &CreateRequest,
     site: &Site<'_>,
-    git_only: Option<&(Reason, String)>,
+    limit: Option<&(Reason, String)>,
 ) -> Result<Choice, ApiError> {
     let rungs = allowed(request)?;
     let mut passed_over = Vec::new();
     for rung in rungs {
-        let support = match (rung, git_only) {
-            (Rung::Checkout, _) => Support::Yes,
-            (Rung::Backend(_), Some((reason, detail))) => {
+        let is_limited = limit.is_some_and(|(reason, _)| {
+            (*reason == Reason::OnlyCommits) == matches!(rung, Rung::Checkout)
+        });
+        let support = match (rung, limit) {
+            (_, Some((reason, detail))) if is_limited => {
                 Support::No { reason: *reason, detail: detail.clone() }
             }
-            (Rung::Backend(backend), None) => backend.probe(site),
+            (Rung::Checkout, _) => Support::Yes,
+            (Rung::Backend(backend), _) => backend.probe(site),
         };
         match support {
             Support::Yes => return Ok(Choice { rung, passed_over }),

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fs_sys::{ErrorKind, Mode};
 use git_cli::{ADMIN_PARENT, Admin, Context, Git};
-use pool_db::{Registry, Worktree as Row};
+use pool_db::{Registry, Worktree as Row, marker};
 
 use crate::api::ApiError;
 
@@ -40,7 +40,11 @@ pub(crate) fn branch_message(row: &Row) -> String {
 /// Whether what is at `tree` is this very worktree: its `.git` names the admin directory, whose name
 /// is the worktree's id.
 pub(crate) fn is_tree_of(row: &Row, tree: &Path) -> bool {
-    let Some(admin) = &row.admin_dir else { return false };
+    let Some(admin) = &row.admin_dir else {
+        // A standalone tree has its marker in its own repository.
+        let marker = marker::read(&tree.join(".git").join(marker::FILE_NAME));
+        return marker.is_ok_and(|found| (found.id, &found.nonce) == (row.id, &row.nonce));
+    };
     let admin = Admin { path: admin.clone() };
     fs_sys::read_file(&tree.join(".git")).is_ok_and(|content| content == admin.git_file())
 }

@@ -12,6 +12,7 @@ pub mod api;
 mod chain;
 mod create;
 mod dispose;
+mod doctor;
 mod identity;
 mod list;
 mod manifest;

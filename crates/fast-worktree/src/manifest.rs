@@ -5,6 +5,7 @@
 //! each a few variable-length numbers: how much of the path before is kept, the rest of the path, and
 //! the stat and content id. Nothing in it is trusted: a damaged file reads as an error.
 
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use fs_sys::{Kind, Mode, Owner, Stat, Time};
@@ -28,20 +29,27 @@ pub(crate) struct Provisioned {
     pub(crate) content: Option<ObjectId>,
 }
 
+impl Provisioned {
+    /// A file that was carried over, whose content nothing names.
+    pub(crate) fn carried(file: &copy_engine::CopiedFile) -> Self {
+        Self { path: file.path.as_os_str().as_bytes().to_vec(), stat: file.stat, content: None }
+    }
+}
+
 /// Writes the manifest; `entries` are sorted by path.
-pub(crate) fn encode<'a>(entries: impl Iterator<Item = (&'a [u8], Stat, ObjectId)>) -> Vec<u8> {
+pub(crate) fn encode(entries: &[Provisioned]) -> Vec<u8> {
     let mut bytes = HEADER.to_vec();
     let mut previous: &[u8] = &[];
-    for (path, stat, id) in entries {
+    for Provisioned { path, stat, content } in entries {
         let kept = previous.iter().zip(path).take_while(|(a, b)| a == b).count();
         put(&mut bytes, kept as u64);
         put(&mut bytes, (path.len() - kept) as u64);
         bytes.extend_from_slice(&path[kept..]);
         previous = path;
-        for number in numbers(&stat) {
+        for number in numbers(stat) {
             put(&mut bytes, number);
         }
-        let content = id.as_bytes();
+        let content = content.as_ref().map_or(&[][..], ObjectId::as_bytes);
         put(&mut bytes, content.len() as u64);
         bytes.extend_from_slice(content);
     }
@@ -183,23 +191,20 @@ mod tests {
     #[test]
     fn what_is_written_reads_back() {
         let id = ObjectId::from_bytes(&[7; 20]).unwrap();
-        let entries: [(&[u8], Stat, ObjectId); 3] = [
-            (b"a/b", example(1, -1), id),
-            (b"a/b\xff", example(u64::MAX, 0), id),
-            (b"z", example(3, i64::MAX), id),
+        let entry = |path: &[u8], stat, content| Provisioned { path: path.to_vec(), stat, content };
+        let entries = [
+            entry(b"a/b", example(1, -1), Some(id)),
+            entry(b"a/b\xff", example(u64::MAX, 0), None),
+            entry(b"z", example(3, i64::MAX), Some(id)),
         ];
-        let bytes = encode(entries.into_iter());
-        let read = decode(&bytes).unwrap();
-        assert_eq!(read.len(), 3);
-        for (found, (path, stat, id)) in read.iter().zip(entries) {
-            assert_eq!((&found.path[..], found.stat, found.content), (path, stat, Some(id)));
-        }
+        assert_eq!(decode(&encode(&entries)).unwrap(), entries);
     }
 
     #[test]
     fn a_damaged_manifest_is_an_error_and_no_panic() {
         let id = ObjectId::from_bytes(&[7; 20]).unwrap();
-        let bytes = encode([(&b"abc"[..], example(1, 1), id)].into_iter());
+        let entry = Provisioned { path: b"abc".to_vec(), stat: example(1, 1), content: Some(id) };
+        let bytes = encode(&[entry]);
         for length in 0..bytes.len() {
             assert!(length == HEADER.len() || decode(&bytes[..length]).is_none(), "{length}");
         }

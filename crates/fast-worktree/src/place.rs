@@ -96,7 +96,7 @@ fn in_store(store: &Path, source: &Source, name: &str) -> PathBuf {
 
 /// The store for trees of `source`: on its file system where that can be, since nothing is shared
 /// across two; else in `home`.
-fn store(home: &Path, source: &Source) -> Result<PathBuf, ApiError> {
+pub(crate) fn store(home: &Path, source: &Source) -> Result<PathBuf, ApiError> {
     // Before it is made: nothing of ours ever appears in a source.
     if let Ok(home) = resolve(home) {
         require_outside(&home, source)?;

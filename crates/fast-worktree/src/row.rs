@@ -1,5 +1,6 @@
 //! A worktree's row, and the answer that is made of it.
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
 use backend::Kind;
@@ -7,6 +8,7 @@ use fs_sys::ErrorKind;
 use pool_db::{State as RowState, Worktree as Row};
 
 use crate::api::{Base, Carried, Carry, Mode, PassedOver, State, Worktree};
+use crate::create::carry_name;
 
 /// Seconds since 1970 as RFC 3339 in UTC.
 pub(crate) fn rfc3339(seconds: i64) -> String {
@@ -22,14 +24,14 @@ pub(crate) fn describe(row: &Row) -> Worktree {
         name: row.name.clone(),
         path: row.path.clone().into(),
         source: row.source.clone().into(),
-        mode: Mode::Linked,
+        mode: mode(row),
         state: state(row),
         backend: kind(row),
         passed_over: row.passed_over.iter().map(passed_over).collect(),
         base: row.base.as_ref().map_or_else(unknown_base, base),
         head,
         branch,
-        carry: Carry::Clean,
+        carry: carry(row),
         carried: Carried::default(),
         included: Vec::new(),
         skipped: Vec::new(),
@@ -59,8 +61,8 @@ fn state(row: &Row) -> State {
 /// HEAD from its file: no process is spawned to list trees. A branch's commit is looked up among the
 /// loose refs; where it is packed or in a reftable it is left out.
 fn current_head(row: &Row) -> (Option<String>, Option<String>) {
-    let Some(admin) = &row.admin_dir else { return (None, None) };
-    let Ok(head) = fs_sys::read_file(&admin.join("HEAD")) else { return (None, None) };
+    let git_dir = git_dir(row, &row.path);
+    let Ok(head) = fs_sys::read_file(&git_dir.join("HEAD")) else { return (None, None) };
     let head = String::from_utf8_lossy(&head).trim().to_owned();
     let Some(name) = head.strip_prefix("ref: ") else { return (Some(head), None) };
     // The stand-in that a repository with reftables keeps here.
@@ -68,9 +70,31 @@ fn current_head(row: &Row) -> (Option<String>, Option<String>) {
     else {
         return (None, None);
     };
-    let commit = fs_sys::read_file(&row.repository.common_dir.join(name)).ok();
+    let refs = match mode(row) {
+        Mode::Linked => &row.repository.common_dir,
+        Mode::Standalone => &git_dir,
+    };
+    let commit = fs_sys::read_file(&refs.join(name)).ok();
     let commit = commit.map(|bytes| String::from_utf8_lossy(&bytes).trim().to_owned());
     (commit, Some(branch.to_owned()))
+}
+
+fn mode(row: &Row) -> Mode {
+    match row.mode {
+        pool_db::Mode::Linked => Mode::Linked,
+        pool_db::Mode::Standalone => Mode::Standalone,
+    }
+}
+
+/// What git keeps for the tree, whose files are at `tree` now: its admin directory, or its own
+/// repository.
+pub(crate) fn git_dir(row: &Row, tree: &Path) -> PathBuf {
+    row.admin_dir.clone().unwrap_or_else(|| tree.join(".git"))
+}
+
+fn carry(row: &Row) -> Carry {
+    let all = [Carry::Clean, Carry::Dirty, Carry::All];
+    all.into_iter().find(|carry| carry_name(*carry) == row.carry).unwrap_or_default()
 }
 
 fn kind(row: &Row) -> Kind {

@@ -67,6 +67,7 @@ impl Api for Service {
                 self.show(&request).map(|found| Response::Worktree(Box::new(found)))
             }
             Request::RemoveWorktree(request) => self.remove(&request).map(Response::Removed),
+            Request::Doctor(request) => self.doctor(&request).map(Response::Doctor),
         }
     }
 }

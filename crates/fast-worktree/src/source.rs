@@ -12,7 +12,7 @@ use crate::identity;
 /// A checkout with its repository.
 #[derive(Debug)]
 pub(crate) struct Source {
-    /// Root of its working tree, links resolved.
+    /// Root of its working tree, links resolved; of a bare repository, which has none, the repository.
     pub(crate) root: PathBuf,
     pub(crate) repository: Repository,
     pub(crate) identity: RepositoryIdentity,
@@ -23,16 +23,15 @@ impl Source {
     /// The checkout that `directory` is in.
     pub(crate) fn open(git: &Git, directory: &Path) -> Result<Self, ApiError> {
         let repository = open_repository(git, directory)?;
-        let Some(root) = repository.work_tree.clone() else {
-            return Err(ApiError::new(
-                Code::UnsupportedRepository,
-                format!("{} is a bare repository, which has no checkout", directory.display()),
-            )
-            .with_hint("name one of its worktrees with --source"));
-        };
+        let root = repository.work_tree.clone().unwrap_or_else(|| repository.common_dir.clone());
         let identity = identity::of(&repository.common_dir)?;
         let config = git.config(repository.context())?;
         Ok(Self { root, repository, identity, config })
+    }
+
+    /// Whether it has no files to give, only commits.
+    pub(crate) fn is_bare(&self) -> bool {
+        self.repository.work_tree.is_none()
     }
 
     /// Whether only a part of each commit is checked out.

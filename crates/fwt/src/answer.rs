@@ -8,7 +8,7 @@ use fast_worktree::api::{Response, Worktree};
 use crate::environment::Variables;
 use crate::printer::{self, Format, Printer};
 use crate::terminal::Stream;
-use crate::{clock, talk, worktree_fields, worktree_table};
+use crate::{clock, health, talk, worktree_fields, worktree_table};
 
 /// What of a worktree is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,7 @@ pub(crate) fn print(
             printer.say(&talk::removed(removed));
             Ok(())
         }
+        Response::Doctor(doctor) => printer::data(health::report(doctor).as_bytes()),
     }
 }
 
@@ -59,7 +60,7 @@ pub(crate) fn undelivered(response: &Response) -> Option<String> {
         Response::Worktree(worktree) => {
             Some(format!("the worktree {} is at {}", worktree.name, worktree.path.0.display()))
         }
-        Response::List(_) | Response::Removed(_) => None,
+        Response::List(_) | Response::Removed(_) | Response::Doctor(_) => None,
     }
 }
 

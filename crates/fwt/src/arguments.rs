@@ -63,6 +63,8 @@ pub(crate) enum Command {
     Show(ShowArguments),
     /// Remove a worktree, unless work would be lost; its branch stays
     Rm(RemoveArguments),
+    /// Say what works here, and what is out of order
+    Doctor(DoctorArguments),
     /// Print the JSON Schema of requests, responses and errors
     Schema,
     /// Print completions for a shell
@@ -72,8 +74,17 @@ pub(crate) enum Command {
     },
 }
 
+/// What to put in order.
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Put in order what is fwt's own, without touching anybody's work
+    #[arg(long)]
+    pub(crate) fix: bool,
+}
+
 /// How to make a worktree.
 #[derive(Debug, Default, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CreateArguments {
     /// Its name, unique in the repository [default: its id]
     pub(crate) name: Option<String>,
@@ -92,6 +103,9 @@ pub(crate) struct CreateArguments {
     /// What it starts with
     #[arg(long, value_enum, default_value_t)]
     pub(crate) carry: CarryArgument,
+    /// Leave out the ignored files that `.worktreeinclude` selects
+    #[arg(long)]
+    pub(crate) no_include: bool,
     /// How it hangs together with the repository
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArgument,
@@ -101,6 +115,22 @@ pub(crate) struct CreateArguments {
     /// Whether bytes may be copied where they cannot be shared
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cow: CowArgument,
+    /// What becomes of files under the `lfs` filter
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) lfs: LfsArgument,
+    /// Fetch from all remotes before the revision is looked up
+    #[arg(long)]
+    pub(crate) fetch: bool,
+}
+
+/// What becomes of files under the `lfs` filter.
+#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+pub(crate) enum LfsArgument {
+    /// Use content that the source has; the filter brings the rest
+    #[default]
+    Reuse,
+    /// Leave pointers; the filter does not run
+    Pointer,
 }
 
 /// What a worktree starts with.
@@ -109,6 +139,10 @@ pub(crate) enum CarryArgument {
     /// A commit
     #[default]
     Clean,
+    /// The source as it is now: modified, staged, deleted and untracked files too
+    Dirty,
+    /// The same with ignored files
+    All,
 }
 
 /// How a worktree hangs together with its repository.
@@ -117,6 +151,8 @@ pub(crate) enum ModeArgument {
     /// A git linked worktree: objects and refs are shared
     #[default]
     Linked,
+    /// A repository of its own, which works with nothing else there
+    Standalone,
     /// Short for linked, by the `checkout` backend
     Checkout,
 }
@@ -215,7 +251,7 @@ mod tests {
         check("fwt -q", ErrorKind::MissingSubcommand);
         check("fwt list -q -v", ErrorKind::ArgumentConflict);
         check("fwt create --backend floppy", ErrorKind::InvalidValue);
-        check("fwt create --carry all", ErrorKind::InvalidValue);
+        check("fwt create --carry some", ErrorKind::InvalidValue);
         check("fwt create a b", ErrorKind::UnknownArgument);
         check("fwt rm", ErrorKind::MissingRequiredArgument);
         check("fwt rm ", ErrorKind::InvalidValue);

@@ -15,6 +15,7 @@ mod escape;
 mod exit;
 #[cfg(feature = "faults")]
 mod faults;
+mod health;
 mod help;
 mod home;
 mod interrupt;

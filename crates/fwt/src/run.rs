@@ -36,6 +36,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             let request = translate::remove(remove, directory).map(Request::RemoveWorktree);
             session.answer(session.ask(request), Wanted::Fields)
         }
+        Command::Doctor(doctor) => {
+            let request = translate::doctor(&doctor, directory).map(Request::Doctor);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
         Command::Schema => {
             let text = format!("{:#}\n", schema::document());
             printer::finish(printer::data(text.as_bytes()), ExitCode::from(exit::DONE), None)
@@ -118,7 +122,7 @@ impl Session {
     /// Only what changes something has something to clean up; the rest may end at once.
     fn watch(&self, request: &Request, service: &Service) -> Option<Watch> {
         match request {
-            Request::CreateWorktree(_) | Request::RemoveWorktree(_) => {}
+            Request::CreateWorktree(_) | Request::RemoveWorktree(_) | Request::Doctor(_) => {}
             Request::ListWorktrees(_) | Request::ShowWorktree(_) => return None,
         }
         match interrupt::watch(service.cancel()) {

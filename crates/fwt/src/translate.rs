@@ -5,13 +5,13 @@ use std::path::Path;
 
 use fast_worktree::Kind;
 use fast_worktree::api::{
-    ApiError, Carry, Code, CowPolicy, CreateRequest, ListRequest, Mode, RemoveRequest, ShowRequest,
-    Unsaved, WirePath,
+    ApiError, Carry, Code, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs,
+    ListRequest, Mode, RemoveRequest, Repair, ShowRequest, Unsaved, WirePath,
 };
 
 use crate::arguments::{
-    CarryArgument, CowArgument, CreateArguments, ListArguments, ModeArgument, RemoveArguments,
-    ShowArguments,
+    CarryArgument, CowArgument, CreateArguments, DoctorArguments, LfsArgument, ListArguments,
+    ModeArgument, RemoveArguments, ShowArguments,
 };
 use crate::directory::Directory;
 
@@ -34,9 +34,13 @@ pub(crate) fn create(
         branch: arguments.branch,
         carry: match arguments.carry {
             CarryArgument::Clean => Carry::Clean,
+            CarryArgument::Dirty => Carry::Dirty,
+            CarryArgument::All => Carry::All,
         },
+        include: if arguments.no_include { Include::Nothing } else { Include::Selected },
         mode: match arguments.mode {
             ModeArgument::Linked | ModeArgument::Checkout => Mode::Linked,
+            ModeArgument::Standalone => Mode::Standalone,
         },
         backend,
         cow: match arguments.cow {
@@ -44,6 +48,11 @@ pub(crate) fn create(
             CowArgument::Require => CowPolicy::Require,
             CowArgument::Never => CowPolicy::Never,
         },
+        lfs: match arguments.lfs {
+            LfsArgument::Reuse => Lfs::Reuse,
+            LfsArgument::Pointer => Lfs::Pointer,
+        },
+        fetch: if arguments.fetch { Fetch::First } else { Fetch::Never },
     })
 }
 
@@ -75,10 +84,19 @@ pub(crate) fn remove(
     Ok(RemoveRequest { worktree, directory, unsaved })
 }
 
+/// What `doctor` asks for.
+pub(crate) fn doctor(
+    arguments: &DoctorArguments,
+    directory: &Directory,
+) -> Result<DoctorRequest, ApiError> {
+    let repair = if arguments.fix { Repair::Debris } else { Repair::Nothing };
+    Ok(DoctorRequest { directory: WirePath(directory.path()?), repair })
+}
+
 /// `--mode checkout` is short for a linked worktree by the backend of that name.
 fn backend(mode: ModeArgument, backend: Option<Kind>) -> Result<Option<Kind>, ApiError> {
     match (mode, backend) {
-        (ModeArgument::Linked, backend) => Ok(backend),
+        (ModeArgument::Linked | ModeArgument::Standalone, backend) => Ok(backend),
         (ModeArgument::Checkout, None | Some(Kind::Checkout)) => Ok(Some(Kind::Checkout)),
         (ModeArgument::Checkout, Some(other)) => {
             let message =
@@ -131,9 +149,12 @@ mod tests {
             rev: None,
             branch: None,
             carry: Carry::Clean,
+            include: Include::Selected,
             mode: Mode::Linked,
             backend: None,
             cow: CowPolicy::Auto,
+            lfs: Lfs::Reuse,
+            fetch: Fetch::Never,
         };
         assert_eq!(request, expected);
     }
@@ -158,9 +179,12 @@ mod tests {
             rev: Some("v1".to_owned()),
             branch: Some("work".to_owned()),
             carry: Carry::Clean,
+            include: Include::Selected,
             mode: Mode::Linked,
             backend: Some(Kind::Copy),
             cow: CowPolicy::Never,
+            lfs: Lfs::Reuse,
+            fetch: Fetch::Never,
         };
         assert_eq!(request, expected);
     }

@@ -160,3 +160,10 @@ fn make_locked(parent: &Path, path: &Path, reason: &str) -> fs_sys::Result<()> {
 fn git_file_line(tree: &Path) -> Vec<u8> {
     [tree.join(".git").as_os_str().as_bytes(), b"\n"].concat()
 }
+
+/// Where a `.git` file points, by its content.
+pub fn git_file_target(content: &[u8]) -> Option<PathBuf> {
+    let target = content.strip_prefix(b"gitdir: ")?;
+    let target = target.strip_suffix(b"\n").unwrap_or(target);
+    Some(PathBuf::from(std::ffi::OsStr::from_bytes(target)))
+}

@@ -98,6 +98,11 @@ fn parse(output: &[u8], paths: &[&[u8]]) -> Option<Vec<Attributes>> {
 }
 
 impl Attributes {
+    /// Whether the filter of this name applies.
+    pub fn is_filtered_by(&self, name: &[u8]) -> bool {
+        matches!(&self.filter, AttributeValue::Value(value) if value == name)
+    }
+
     fn field(&mut self, name: &str) -> Option<&mut AttributeValue> {
         match name {
             "text" => Some(&mut self.text),

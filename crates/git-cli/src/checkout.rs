@@ -21,11 +21,44 @@ pub struct WorktreeAdd<'a> {
     pub lock_reason: &'a str,
 }
 
+/// Which filter programs run when git writes files.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Filters {
+    /// All that are configured.
+    #[default]
+    All,
+    /// All but `lfs`: its files stay pointers.
+    NoLfs,
+}
+
+impl Filters {
+    /// An empty command is no filter (gitattributes(5)), and one that is required may not be missing.
+    fn arguments(self) -> Vec<&'static OsStr> {
+        const OFF: [&str; 6] = [
+            "-c",
+            "filter.lfs.smudge=",
+            "-c",
+            "filter.lfs.process=",
+            "-c",
+            "filter.lfs.required=false",
+        ];
+        match self {
+            Self::All => Vec::new(),
+            Self::NoLfs => words(OFF).to_vec(),
+        }
+    }
+}
+
 impl Git {
     /// Fills the context's index with `tree`; no file is looked at or written.
     pub fn read_tree(&self, context: Context<'_>, tree: ObjectId) -> Result<()> {
         let tree = OsString::from(tree.to_string());
         self.run(context, &[OsStr::new("read-tree"), &tree], &[]).map(drop)
+    }
+
+    /// Fetches from all remotes.
+    pub fn fetch_all(&self, context: Context<'_>) -> Result<()> {
+        self.run(context, &words(["fetch", "--quiet", "--all"]), &[]).map(drop)
     }
 
     /// Rewrites the context's index whole, without a shared part beside it. The context's git
@@ -34,9 +67,14 @@ impl Git {
         self.run(context, &words(["update-index", "--no-split-index"]), &[]).map(drop)
     }
 
-    /// Writes these entries of the context's index into its working tree, filters included. What is
-    /// there already is an error.
-    pub fn checkout_entries(&self, context: Context<'_>, paths: &[&[u8]]) -> Result<()> {
+    /// Writes these entries of the context's index into its working tree. What is there already is an
+    /// error.
+    pub fn checkout_entries(
+        &self,
+        context: Context<'_>,
+        paths: &[&[u8]],
+        filters: Filters,
+    ) -> Result<()> {
         if paths.is_empty() {
             return Ok(());
         }
@@ -45,7 +83,8 @@ impl Git {
             input.extend_from_slice(path);
             input.push(0);
         }
-        let arguments = words(["checkout-index", "-z", "--stdin"]);
+        let mut arguments = filters.arguments();
+        arguments.extend(words(["checkout-index", "-z", "--stdin"]));
         self.run(context, &arguments, &input).map(drop)
     }
 
@@ -77,8 +116,9 @@ impl Git {
 
     /// Writes the index and all files of HEAD, as `git worktree add` does, except that a failure
     /// leaves what was written.
-    pub fn checkout_head(&self, context: Context<'_>) -> Result<()> {
-        let arguments = words(["reset", "--quiet", "--hard", "--no-recurse-submodules"]);
+    pub fn checkout_head(&self, context: Context<'_>, filters: Filters) -> Result<()> {
+        let mut arguments = filters.arguments();
+        arguments.extend(words(["reset", "--quiet", "--hard", "--no-recurse-submodules"]));
         self.run(context, &arguments, &[]).map(drop)
     }
 }

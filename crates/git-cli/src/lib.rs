@@ -18,11 +18,14 @@ pub mod object;
 mod refs;
 mod repository;
 mod run;
+mod standalone;
 
-pub use admin::{ADMIN_PARENT, Admin, AdminFiles, LOCK_FILE};
+pub use admin::{ADMIN_PARENT, Admin, AdminFiles, LOCK_FILE, git_file_target};
 pub use attributes::{AttributeValue, Attributes, AttributesIn};
-pub use checkout::WorktreeAdd;
+pub use checkout::{Filters, WorktreeAdd};
 pub use config::Config;
 pub use error::{Error, Result, Shortage};
+pub use refs::Changes;
 pub use repository::{Head, Located, Repository, Revision, locate};
 pub use run::{Context, Environment, Git};
+pub use standalone::alternates;

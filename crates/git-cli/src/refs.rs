@@ -94,16 +94,51 @@ impl Git {
         self.ask(context, &words(["show-ref", "--verify", "--quiet", name]))
     }
 
-    /// How many commits reachable from `heads` are on no branch, tag or remote-tracking ref.
-    pub fn count_unreachable(&self, context: Context<'_>, heads: &[ObjectId]) -> Result<u64> {
-        let heads: Vec<OsString> = heads.iter().map(|head| head.to_string().into()).collect();
-        // Not by `--stdin`: git before 2.42 takes no options there.
-        let mut arguments = words(["rev-list", "--count", "--ignore-missing", "HEAD"]).to_vec();
+    /// The commit that HEAD is at; `None` if it has none.
+    pub fn head_commit(&self, context: Context<'_>) -> Result<Option<ObjectId>> {
+        match self.run(context, &words(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]), &[])
+        {
+            Ok(output) => Ok(ObjectId::from_hex(String::from_utf8_lossy(&output).trim())),
+            Err(Error::Failed { code: Some(1), .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// How many commits reachable from `heads` are on no branch, tag or remote-tracking ref, nor
+    /// reachable from `base`. Heads whose objects are gone do not count.
+    pub fn count_unreachable(
+        &self,
+        context: Context<'_>,
+        heads: &[ObjectId],
+        base: Option<ObjectId>,
+    ) -> Result<u64> {
+        let mut arguments = words(["rev-list", "--count", "--ignore-missing"]).to_vec();
+        let (heads, base) = (names(heads), names(base.as_slice()));
         arguments.extend(heads.iter().map(OsString::as_os_str));
-        arguments.extend(words(["--not", "--branches", "--tags", "--remotes", "--"]));
+        // Not by `--stdin`: git before 2.42 takes no options there.
+        arguments.extend(words(["--not", "--branches", "--tags", "--remotes"]));
+        arguments.extend(base.iter().map(OsString::as_os_str));
+        arguments.push(OsStr::new("--"));
         let output = self.run(context, &arguments, &[])?;
         let count = std::str::from_utf8(&output).ok().and_then(|text| text.trim().parse().ok());
         count.ok_or(Error::Output { intent: "rev-list" })
+    }
+
+    /// The same where some heads may not be in the repository at all: then it is those that count.
+    pub fn count_lost(
+        &self,
+        context: Context<'_>,
+        heads: &[ObjectId],
+        base: Option<ObjectId>,
+    ) -> Result<u64> {
+        let input: Vec<u8> =
+            heads.iter().flat_map(|head| format!("{head}\n").into_bytes()).collect();
+        let output = self.run(context, &words(["cat-file", "--batch-check"]), &input)?;
+        let lines = output.split(|byte| *byte == b'\n');
+        match lines.filter(|line| line.ends_with(b" missing")).count() {
+            0 => self.count_unreachable(context, heads, base),
+            missing => Ok(missing as u64),
+        }
     }
 
     /// Whether the index differs from HEAD.
@@ -113,19 +148,25 @@ impl Git {
         self.ask(context, &arguments).map(|is_same| !is_same)
     }
 
-    /// A tracked file that differs from the index, or is in conflict; `None` if there is none.
-    pub fn first_changed_file(&self, context: Context<'_>) -> Result<Option<PathBuf>> {
+    /// The tracked files that differ from the index, or are in conflict.
+    pub fn changed_files(&self, context: Context<'_>) -> Result<Vec<PathBuf>> {
+        let output = self.status_of_tracked(context)?;
+        // `XY path NUL`: Y is what differs from the index; U on either side is a conflict.
+        let records = output.split(|byte| *byte == 0).filter(|record| record.len() > 3);
+        let changed = records.filter(|record| record[1] != b' ');
+        Ok(changed.map(|record| PathBuf::from(OsStr::from_bytes(&record[3..]))).collect())
+    }
+
+    fn status_of_tracked(&self, context: Context<'_>) -> Result<Vec<u8>> {
         let arguments = words([
             "status",
             "--porcelain",
             "-z",
             "--untracked-files=no",
+            "--no-renames",
             "--ignore-submodules=none",
         ]);
-        let output = self.run(context, &arguments, &[])?;
-        // `XY path NUL`
-        let first = output.split(|byte| *byte == 0).next().and_then(|record| record.get(3..));
-        Ok(first.filter(|path| !path.is_empty()).map(|path| PathBuf::from(OsStr::from_bytes(path))))
+        self.run(context, &arguments, &[])
     }
 
     /// The paths in the context's index that git compares with their files: not those that somebody
@@ -139,4 +180,32 @@ impl Git {
         });
         Ok(entries.map(<[u8]>::to_vec).collect())
     }
+
+    /// How many tracked files differ from HEAD, in the index or beside it.
+    pub fn count_changes(&self, context: Context<'_>) -> Result<Changes> {
+        let output = self.status_of_tracked(context)?;
+        let mut changes = Changes::default();
+        // `XY path NUL`: X what is staged, Y what is not.
+        for record in output.split(|byte| *byte == 0).filter(|record| record.len() > 3) {
+            if record[..2].contains(&b'D') && !record[..2].contains(&b'A') {
+                changes.deleted += 1;
+            } else {
+                changes.modified += 1;
+            }
+        }
+        Ok(changes)
+    }
+}
+
+fn names(ids: &[ObjectId]) -> Vec<OsString> {
+    ids.iter().map(|id| id.to_string().into()).collect()
+}
+
+/// How many tracked files differ.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// With other bytes, another mode, or new in the index.
+    pub modified: u64,
+    /// Gone.
+    pub deleted: u64,
 }

@@ -110,6 +110,12 @@ impl Git {
         })
     }
 
+    /// What git says of its version.
+    pub fn version(&self) -> Result<String> {
+        let output = self.run(Context::Discover(Path::new("/")), &words(["version"]), &[])?;
+        Ok(String::from_utf8_lossy(&output).trim().trim_start_matches("git version ").to_owned())
+    }
+
     /// How the context's objects are named.
     pub fn object_format(&self, context: Context<'_>) -> Result<ObjectFormat> {
         let output = self.run(context, &words(["rev-parse", "--show-object-format"]), &[])?;

@@ -168,7 +168,9 @@ impl Git {
 
 /// The subcommand, for messages.
 fn intent(arguments: &[&OsStr]) -> &'static str {
-    const KNOWN: [&str; 18] = [
+    const KNOWN: [&str; 20] = [
+        "cat-file",
+        "fetch",
         "rev-list",
         "ls-files",
         "rev-parse",
@@ -188,8 +190,8 @@ fn intent(arguments: &[&OsStr]) -> &'static str {
         "log",
         "reset",
     ];
-    let first = arguments.first().copied().unwrap_or_default();
-    KNOWN.into_iter().find(|known| first == *known).unwrap_or("command")
+    let is_named = |known: &&str| arguments.iter().any(|argument| argument == known);
+    KNOWN.into_iter().find(is_named).unwrap_or("command")
 }
 
 /// The output without the newline that ends it: a path may hold others.

@@ -8,9 +8,11 @@
 //! or honour an ignore rule that is not in the tree itself: what only a global exclude hides is a file like any other.
 
 mod ignored;
+mod patterns;
 mod pool;
 mod visit;
 
 pub use ignored::Ignore;
+pub use patterns::Patterns;
 pub use pool::{MAX_WORKERS, Queue, run_tasks, worker_count};
 pub use visit::{CHUNK_FILES, Descend, Directory, Entry, Visitor, walk};

@@ -1,5 +1,6 @@
 //! The cases, by area.
 
+mod carry;
 mod content;
 mod conversion;
 mod dirty_source;
@@ -14,6 +15,7 @@ mod revisions;
 mod sharing;
 mod sparse_checkout;
 mod special_files;
+mod standalone;
 mod submodules;
 
 use crate::matrix::Case;
@@ -22,6 +24,7 @@ use crate::matrix::Case;
 pub(crate) fn all() -> impl Iterator<Item = Case> {
     let areas = [
         dirty_source::CASES,
+        carry::CASES,
         content::CASES,
         conversion::CASES,
         formats::CASES,
@@ -35,6 +38,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         sharing::CASES,
         sparse_checkout::CASES,
         special_files::CASES,
+        standalone::CASES,
         submodules::CASES,
     ];
     areas.into_iter().flatten().copied()

@@ -8,12 +8,12 @@ mod response;
 pub use error::{ApiError, Code};
 pub use path::WirePath;
 pub use request::{
-    Carry, CowPolicy, CreateRequest, ListRequest, Mode, RemoveRequest, Request, ShowRequest,
-    Unsaved,
+    Carry, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs, ListRequest, Mode,
+    RemoveRequest, Repair, Request, ShowRequest, Unsaved,
 };
 pub use response::{
-    Base, Carried, LeaseInfo, ListResponse, PassedOver, RemoveResponse, Response, Skipped, State,
-    Stats, Worktree,
+    BackendHealth, Base, Carried, Debris, DebrisKind, DoctorResponse, LeaseInfo, ListResponse,
+    PassedOver, RemoveResponse, Response, Skipped, State, Stats, Worktree,
 };
 
 /// What every front end calls: in process a [`crate::Service`].

@@ -18,6 +18,30 @@ pub enum Request {
     ShowWorktree(ShowRequest),
     /// Remove one.
     RemoveWorktree(RemoveRequest),
+    /// Say what works here, and what is out of order.
+    Doctor(DoctorRequest),
+}
+
+/// Say what works here, and what is out of order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct DoctorRequest {
+    /// Where worktrees would be made from; absolute.
+    pub directory: WirePath,
+    /// What becomes of what is out of order.
+    #[serde(default)]
+    pub repair: Repair,
+}
+
+/// What becomes of what is out of order.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Repair {
+    /// It is named.
+    #[default]
+    Nothing,
+    /// What is fwt's own is put in order, without touching work.
+    Debris,
 }
 
 /// Make a worktree.
@@ -41,6 +65,9 @@ pub struct CreateRequest {
     /// What else to bring along.
     #[serde(default)]
     pub carry: Carry,
+    /// Whether `.worktreeinclude` counts.
+    #[serde(default)]
+    pub include: Include,
     /// How it hangs together with the repository.
     #[serde(default)]
     pub mode: Mode,
@@ -50,6 +77,34 @@ pub struct CreateRequest {
     /// Whether bytes may be copied.
     #[serde(default)]
     pub cow: CowPolicy,
+    /// What becomes of files under the `lfs` filter.
+    #[serde(default)]
+    pub lfs: Lfs,
+    /// Whether the remotes are asked first.
+    #[serde(default)]
+    pub fetch: Fetch,
+}
+
+/// What becomes of files under the `lfs` filter.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Lfs {
+    /// Content that the source has is used again; the filter brings the rest.
+    #[default]
+    Reuse,
+    /// They stay pointers; the filter does not run.
+    Pointer,
+}
+
+/// Whether the remotes are asked for new commits before the revision is looked up.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Fetch {
+    /// Only what is here counts.
+    #[default]
+    Never,
+    /// All remotes are fetched from first; if that fails, so does the request.
+    First,
 }
 
 /// What a worktree starts with.
@@ -59,6 +114,21 @@ pub enum Carry {
     /// A commit.
     #[default]
     Clean,
+    /// HEAD as the source has it now: modified, staged, deleted and untracked files too.
+    Dirty,
+    /// The same with ignored files.
+    All,
+}
+
+/// Whether the ignored files that `.worktreeinclude` selects come along.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Include {
+    /// They do.
+    #[default]
+    Selected,
+    /// They do not.
+    Nothing,
 }
 
 /// How a worktree hangs together with its repository.
@@ -68,6 +138,8 @@ pub enum Mode {
     /// A git linked worktree: objects and refs are shared.
     #[default]
     Linked,
+    /// A repository of its own, with a copy of all objects, branches and tags.
+    Standalone,
 }
 
 /// Whether a tree may cost bytes.

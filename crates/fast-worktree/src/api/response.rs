@@ -16,6 +16,8 @@ pub enum Response {
     List(ListResponse),
     /// What was removed.
     Removed(RemoveResponse),
+    /// What works and what is out of order.
+    Doctor(DoctorResponse),
 }
 
 /// A worktree.
@@ -99,7 +101,8 @@ pub struct Base {
     pub rev: String,
     /// The commit it was.
     pub commit: String,
-    /// Where the revision was found: `head`, `local-ref`, `remote-tracking-ref`, `commit`.
+    /// Where the revision was found: `head`, `local-ref`, `remote-tracking-ref`, `fetched`,
+    /// `commit`.
     pub from: String,
 }
 
@@ -169,4 +172,65 @@ pub struct RemoveResponse {
     pub path: WirePath,
     /// The branch that it was on, which stays.
     pub branch: Option<String>,
+}
+
+/// What works here, and what is out of order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct DoctorResponse {
+    /// Where state is kept.
+    pub home: WirePath,
+    /// The version of git, as it says it.
+    pub git: String,
+    /// Where worktrees of the directory's repository go; `null` outside of any.
+    pub store: Option<WirePath>,
+    /// Which backends work there; empty outside of any repository.
+    pub backends: Vec<BackendHealth>,
+    /// How many worktrees there are.
+    pub worktrees: u64,
+    /// What is out of order.
+    pub debris: Vec<Debris>,
+}
+
+/// Whether a backend works.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct BackendHealth {
+    /// Which.
+    pub backend: Kind,
+    /// Why not, by its stable name; `null` if it works.
+    pub reason: Option<String>,
+    /// Why not, in words.
+    pub detail: Option<String>,
+}
+
+/// Something that is out of order.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Debris {
+    /// What it is.
+    pub kind: DebrisKind,
+    /// The worktree, where one is known.
+    pub id: Option<String>,
+    /// Where it is.
+    pub path: WirePath,
+    /// What is wrong, in words.
+    pub detail: String,
+    /// Whether it was put in order just now.
+    pub is_repaired: bool,
+}
+
+/// Kinds of things that are out of order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum DebrisKind {
+    /// A tree whose maker died.
+    HalfMade,
+    /// A tree whose removal was cut short.
+    HalfRemoved,
+    /// A row whose tree and registration are gone.
+    Gone,
+    /// A row whose tree is gone and whose registration is there.
+    Missing,
+    /// A tree of ours without a row.
+    WithoutRow,
+    /// Something in a store that is not ours. It is never touched.
+    Foreign,
 }

@@ -1,16 +1,16 @@
 //! Filling a tree: what the source can give, then what only git can write, then the stamps.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use backend::{Backend, Parent};
-use fs_sys::{Kind, Mode};
+use fs_sys::Mode;
 use git_cli::index::Index;
-use git_cli::{Admin, Context};
+use git_cli::{Admin, Context, Filters};
 
 use super::making::Making;
 use super::plan::Plan;
-use crate::api::{ApiError, Stats};
-use crate::manifest;
+use crate::api::{ApiError, Carried, Code, Skipped, Stats, WirePath};
+use crate::manifest::Provisioned;
 use crate::service::Service;
 use crate::source::Source;
 use crate::stamp::Stamps;
@@ -18,8 +18,19 @@ use crate::stamp::Stamps;
 /// A tree whose files are all there.
 pub(crate) struct Filled {
     pub(crate) stats: Stats,
-    /// The provision manifest.
-    pub(crate) manifest: Vec<u8>,
+    /// All that is in it, sorted by path.
+    pub(crate) provisioned: Vec<Provisioned>,
+    pub(crate) carried: Carried,
+    /// Ignored files that were selected.
+    pub(crate) included: Vec<WirePath>,
+    pub(crate) skipped: Vec<Skipped>,
+}
+
+impl Filled {
+    fn clean(stats: Stats, provisioned: Vec<Provisioned>) -> Self {
+        let (included, skipped) = (Vec::new(), Vec::new());
+        Self { stats, provisioned, carried: Carried::default(), included, skipped }
+    }
 }
 
 /// What is to be in a tree.
@@ -29,6 +40,7 @@ pub(crate) struct Content<'a> {
     pub(crate) root: &'a Path,
     pub(crate) plan: &'a Plan<'a>,
     pub(crate) index: &'a Index,
+    pub(crate) filters: Filters,
 }
 
 impl Service {
@@ -40,18 +52,19 @@ impl Service {
         content: Content<'_>,
         making: &Making<'_>,
     ) -> Result<Filled, ApiError> {
-        let Content { root, plan, index } = content;
+        let Content { root, plan, index, filters } = content;
         let tree = making.tree();
         self.progress.expect_files(plan.manifest.len() as u64);
         let parent = Parent::Source { root, manifest: &plan.manifest, gate: &plan.gate };
         let prepared = backend.prepare(&parent, &tree, &self.progress, &self.cancel)?;
-        let listed = prepared.listed;
-        fs_sys::write_new(&tree.join(".git"), &admin.git_file(), Mode(0o666))?;
+        let backend::Content::Listed(listed) = prepared.content else {
+            return Err(ApiError::new(Code::Failed, "the backend answered another question"));
+        };
 
         let mut for_git = plan.for_git.clone();
         for_git.extend(listed.rejected.iter().map(|(number, _)| *number));
         for_git.sort_unstable();
-        self.write_by_git(admin, &tree, index, &for_git)?;
+        self.write_by_git(admin, &tree, (index, &for_git), filters)?;
 
         let dir = fs_sys::open_dir(&tree)?;
         let mut stamps = Stamps::new(index.len());
@@ -66,7 +79,7 @@ impl Service {
         };
         let bytes = stamps.apply(index.clone())?;
         fs_sys::write_new(&admin.index(), &bytes, Mode(0o666))?;
-        Ok(Filled { stats, manifest: manifest_of(index, &stamps) })
+        Ok(Filled::clean(stats, provisioned(index, &stamps)))
     }
 
     /// Lets git write the entries that the source could not give. An index of its own serves it, so
@@ -75,8 +88,8 @@ impl Service {
         &self,
         admin: &Admin,
         tree: &Path,
-        index: &Index,
-        numbers: &[u32],
+        (index, numbers): (&Index, &[u32]),
+        filters: Filters,
     ) -> Result<(), ApiError> {
         if numbers.is_empty() {
             return Ok(());
@@ -88,7 +101,7 @@ impl Service {
             Context::Explicit { git_dir: &admin.path, work_tree: tree, index: Some(&own) };
         let paths: Vec<&[u8]> =
             numbers.iter().map(|number| index.entry(*number as usize).path).collect();
-        self.git.checkout_entries(context, &paths)?;
+        self.git.checkout_entries(context, &paths, filters)?;
         Ok(fs_sys::remove_file(&own)?)
     }
 
@@ -97,11 +110,13 @@ impl Service {
         &self,
         source: &Source,
         admin: &Admin,
+        filters: Filters,
         making: &Making<'_>,
     ) -> Result<Filled, ApiError> {
         let (path, tree) = (admin.index(), making.tree());
         let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
-        self.git.checkout_head(context)?;
+        fs_sys::make_dir(&tree, Mode(0o777))?;
+        self.git.checkout_head(context, filters)?;
         let index = Index::parse(fs_sys::read_file(&path)?, source.repository.format)
             .map_err(|error| git_cli::Error::Index { path, source: error })?;
         let written: Vec<u32> = (0_u32..)
@@ -118,26 +133,10 @@ impl Service {
             bytes_from_git: bytes_of(&stamps, &written),
             ..Stats::default()
         };
-        let manifest = manifest_of(&index, &stamps);
+        let provisioned = provisioned(&index, &stamps);
         let bytes = stamps.apply(index)?;
         fs_sys::replace_file(&admin.index(), "index.fwt".as_ref(), &bytes, Mode(0o666))?;
-        Ok(Filled { stats, manifest })
-    }
-}
-
-impl Plan<'_> {
-    /// A regular file of the source with bytes in it, for a probe. A few are looked at: a source whose
-    /// first files are all empty or gone is one whose sharing shows soon enough.
-    pub(crate) fn sample(&self, root: &Path) -> Option<PathBuf> {
-        use std::ffi::OsStr;
-        use std::os::unix::ffi::OsStrExt as _;
-        const LOOKED_AT: usize = 64;
-        let paths = self.manifest.iter().take(LOOKED_AT).map(|(directory, item)| {
-            root.join(OsStr::from_bytes(directory)).join(OsStr::from_bytes(item.name))
-        });
-        paths.into_iter().find(|path| {
-            fs_sys::stat(path).is_ok_and(|stat| stat.kind == Kind::File && stat.size > 0)
-        })
+        Ok(Filled::clean(stats, provisioned))
     }
 }
 
@@ -146,7 +145,11 @@ fn bytes_of(stamps: &Stamps, numbers: &[u32]) -> u64 {
     stats.map(|stat| stat.size).sum()
 }
 
-fn manifest_of(index: &Index, stamps: &Stamps) -> Vec<u8> {
+fn provisioned(index: &Index, stamps: &Stamps) -> Vec<Provisioned> {
     let entries = index.iter().zip(&stamps.stats);
-    manifest::encode(entries.filter_map(|(entry, stat)| Some((entry.path, (*stat)?, entry.id))))
+    entries
+        .filter_map(|(entry, stat)| {
+            Some(Provisioned { path: entry.path.to_vec(), stat: (*stat)?, content: Some(entry.id) })
+        })
+        .collect()
 }

@@ -89,7 +89,7 @@ impl Gate for DonorGate {
         if !is_kind(donor.mode, stat) {
             return Ok(false);
         }
-        let is_clean = is_unchanged(&donor.stat, stat) && self.is_settled(stat);
+        let is_clean = is_unchanged(&donor.stat, stat) && is_settled(stat, self.index_mtime);
         match (donor.proof, is_clean) {
             (Proof::Stat | Proof::StatOnly, true) => Ok(true),
             (Proof::StatOnly, false) => Ok(false),
@@ -107,11 +107,6 @@ impl Gate for DonorGate {
 }
 
 impl DonorGate {
-    /// Whether a change after the comparison would show: git compares whole seconds.
-    fn is_settled(&self, stat: &Stat) -> bool {
-        stat.mtime.seconds < self.index_mtime.seconds
-    }
-
     fn is_blob(&self, donor: &Donor, stat: &Stat, content: Content<'_>) -> fs_sys::Result<bool> {
         // Where no conversion applies another size means other bytes, without reading them.
         if donor.proof == Proof::Stat
@@ -146,9 +141,14 @@ fn is_kind(mode: Mode, stat: &Stat) -> bool {
     }
 }
 
+/// Whether a change after the comparison would show: git compares whole seconds.
+pub(crate) fn is_settled(stat: &Stat, index_mtime: Time) -> bool {
+    stat.mtime.seconds < index_mtime.seconds
+}
+
 /// Whether an lstat is what the index recorded. All fields count that git records, but for the
 /// device, which changes with every mount.
-fn is_unchanged(recorded: &StatBlock, stat: &Stat) -> bool {
+pub(crate) fn is_unchanged(recorded: &StatBlock, stat: &Stat) -> bool {
     let now = stat_block(stat);
     // Some tools record no nanoseconds: such an entry proves too little.
     let has_nanos = recorded.mtime_ns != 0 || recorded.ctime_ns != 0;

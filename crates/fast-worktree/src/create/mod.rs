@@ -1,37 +1,37 @@
 //! Making a worktree: plan, choose a backend, fill, stamp, publish.
 
+mod carry;
 mod fill;
 mod gate;
+mod include;
+mod make;
 mod making;
+mod objects;
 mod plan;
+mod register;
 mod rules;
 mod start;
+mod tracked;
 
 use std::path::Path;
 
-use backend::Site;
 use fs_sys::process::this_process;
 use fs_sys::{ErrorKind, Time};
-use git_cli::{Admin, AdminFiles, WorktreeAdd};
-use pool_db::{Nonce, Registry, State, Worktree as Row, WorktreeId, marker};
+use git_cli::Filters;
+use pool_db::{Nonce, Registry, State, Worktree as Row, WorktreeId};
 
-use self::fill::Content;
+use self::fill::Filled;
 pub(crate) use self::gate::stat_block;
+use self::make::Order;
 use self::making::Making;
 pub(crate) use self::making::discard;
-use self::plan::Scratch;
 use self::start::Start;
-use crate::api::{ApiError, Code, CowPolicy, CreateRequest, Stats, Worktree};
-use crate::chain::{self, Choice, Rung};
-use crate::dispose::branch_message;
+use crate::api::{ApiError, Carry, Code, CowPolicy, CreateRequest, Lfs, Mode, Worktree};
 use crate::place::{self, Place};
 use crate::row::describe;
 use crate::service::Service;
 use crate::source::Source;
 use crate::{manifest, name};
-
-/// Why a tree is locked for git while it is made.
-const MAKING_REASON: &str = "fwt is making this worktree";
 
 impl Service {
     /// Makes a worktree.
@@ -50,14 +50,19 @@ impl Service {
         let name = request.name.clone().unwrap_or_else(|| id.to_string());
         let place = place::choose(&self.settings.home, &source, request, &name)?;
         let registry = existing.map_or_else(|| self.registry(), Ok)?;
-        let row = new_row(&source, &start, (id, name), place, started)?;
+        let mut row = new_row(&source, &start, (id, name), place, started)?;
+        carry_name(request.carry).clone_into(&mut row.carry);
+        row.mode = row_mode(request.mode);
         let mut making = Making::begin(&self.git, &registry, row)?;
-        let stats = self
+        let filled = self
             .make(request, &source, &start, &mut making)
             .map_err(|error| explain(error, making.wrapper()))?;
         let row = making.finish()?;
         let mut worktree = describe(&row);
-        worktree.stats = Some(stats);
+        worktree.stats = Some(filled.stats);
+        worktree.carried = filled.carried;
+        worktree.included = filled.included;
+        worktree.skipped = filled.skipped;
         worktree.elapsed_ms = Some(milliseconds_between(started, self.now()));
         Ok(worktree)
     }
@@ -68,27 +73,11 @@ impl Service {
         source: &Source,
         start: &Start,
         making: &mut Making<'_>,
-    ) -> Result<Stats, ApiError> {
-        let git = &self.git;
-        let wrapper = making.wrapper().to_owned();
-        let scratch = Scratch { directory: &wrapper };
-        let found = plan::source_index(git, source, &scratch)?;
-        let target = plan::target(git, source, found.as_ref(), start.revision.tree, &scratch)?;
-        let plan = plan::divide(git, source, found.as_ref(), &target.index, &scratch)?;
-        let sample = plan.sample(&source.root);
-        let site = Site { dest: &wrapper, sample: sample.as_deref() };
-        let Choice { rung, passed_over } = chain::choose(request, &site, target.git_only.as_ref())?;
-        let row = making.row();
-        rung.kind().name().clone_into(&mut row.backend);
-        row.passed_over = passed_over.into_iter().map(to_row).collect();
-        making.save()?;
-        let admin = self.register(source, start, rung, making)?;
-        let filled = match rung {
-            Rung::Backend(backend) => {
-                let content = Content { root: &source.root, plan: &plan, index: &target.index };
-                self.fill(backend, &admin, content, making)?
-            }
-            Rung::Checkout => self.check_out(source, &admin, making)?,
+    ) -> Result<Filled, ApiError> {
+        let order = Order { request, source, start };
+        let (admin, filled) = match request.carry {
+            Carry::Clean => self.make_clean(&order, making)?,
+            Carry::Dirty | Carry::All => self.make_carried(&order, making)?,
         };
         if request.cow == CowPolicy::Require && filled.stats.bytes_copied > 0 {
             let text = "some files of the source cannot be shared with the new tree";
@@ -96,90 +85,10 @@ impl Service {
                 .with_hint("without --cow require these files are copied"));
         }
         self.cancelled()?;
-        fs_sys::write_new(
-            &admin.path.join(manifest::FILE_NAME),
-            &filled.manifest,
-            fs_sys::Mode(0o600),
-        )?;
-        self.publish(start, &admin, making)?;
-        Ok(filled.stats)
-    }
-
-    /// Makes the admin directory: ourselves where its files are all there is to it, else through git,
-    /// which knows what reftables, per-worktree configuration or sparse patterns need.
-    fn register(
-        &self,
-        source: &Source,
-        start: &Start,
-        rung: Rung,
-        making: &mut Making<'_>,
-    ) -> Result<Admin, ApiError> {
-        let (tree, id) = (making.tree(), making.row().id.to_string());
-        let admin = Admin::existing(&source.repository, &id);
-        making.row().admin_dir = Some(admin.path.clone());
-        making.save()?;
-        let is_git_needed = source.repository.uses_reftable()
-            || source.has_worktree_config()
-            || source.is_sparse() && matches!(rung, Rung::Checkout);
-        if !is_git_needed {
-            let files = AdminFiles { lock_reason: MAKING_REASON, commit: start.revision.commit };
-            let admin = Admin::create(&source.repository, &id, &files)?;
-            if let Rung::Checkout = rung {
-                fs_sys::make_dir(&tree, fs_sys::Mode(0o777))?;
-                fs_sys::write_new(&tree.join(".git"), &admin.git_file(), fs_sys::Mode(0o666))?;
-            }
-            return Ok(admin);
-        }
-        let add =
-            WorktreeAdd { path: &tree, commit: start.revision.commit, lock_reason: MAKING_REASON };
-        self.git.add_worktree(&source.repository, &add)?;
-        if let Rung::Backend(_) = rung {
-            // The backend makes the tree's directory itself.
-            fs_sys::remove_file(&tree.join(".git"))?;
-            fs_sys::remove_dir(&tree)?;
-        }
-        Ok(admin)
-    }
-
-    /// Puts the tree at its place and registers it there.
-    fn publish(
-        &self,
-        start: &Start,
-        admin: &Admin,
-        making: &mut Making<'_>,
-    ) -> Result<(), ApiError> {
-        if let Some(branch) = &start.branch {
-            let context = git_cli::Context::Explicit {
-                git_dir: &admin.path,
-                work_tree: &making.tree(),
-                index: None,
-            };
-            // First the row, so that a branch is never left that no row names.
-            making.row().branch = Some(branch.clone());
-            making.save()?;
-            let message = branch_message(making.row());
-            self.git
-                .create_branch(context, branch, start.revision.commit, &message)
-                // Somebody else may have been quicker.
-                .map_err(|error| match start::require_free(&self.git, context, branch) {
-                    Err(taken) => taken,
-                    Ok(()) => error.into(),
-                })?;
-            self.git.attach_head(context, branch)?;
-        }
-        let row = making.row();
-        row.state = State::Held;
-        marker::create(&admin.path.join(marker::FILE_NAME), row)?;
-        row.state = State::Making;
-        making.publish()?;
-        let path = making.row().path.clone();
-        admin.set_tree(&path)?;
-        let top_level = self.git.top_level(&path)?;
-        if fs_sys::canonicalize(&top_level)? != fs_sys::canonicalize(&path)? {
-            let text = format!("git takes {} for {}", path.display(), top_level.display());
-            return Err(ApiError::new(Code::GitFailed, text));
-        }
-        Ok(admin.unlock(MAKING_REASON)?)
+        let bytes = manifest::encode(&filled.provisioned);
+        fs_sys::write_new(&admin.path.join(manifest::FILE_NAME), &bytes, fs_sys::Mode(0o600))?;
+        self.publish(&order, &admin, making)?;
+        Ok(filled)
     }
 
     pub(crate) fn cancelled(&self) -> Result<(), ApiError> {
@@ -235,7 +144,7 @@ fn new_row(
         mode: pool_db::Mode::Linked,
         backend: String::new(),
         passed_over: Vec::new(),
-        carry: "clean".to_owned(),
+        carry: String::new(),
         base: Some(pool_db::Base {
             rev: start.base.rev.clone(),
             commit: start.base.commit.clone(),
@@ -250,8 +159,28 @@ fn new_row(
     })
 }
 
-fn to_row(passed: crate::api::PassedOver) -> pool_db::PassedOver {
-    pool_db::PassedOver { backend: passed.backend, reason: passed.reason, detail: passed.detail }
+/// Which filters run for the request's choice.
+pub(crate) fn filters(lfs: Lfs) -> Filters {
+    match lfs {
+        Lfs::Reuse => Filters::All,
+        Lfs::Pointer => Filters::NoLfs,
+    }
+}
+
+fn row_mode(mode: Mode) -> pool_db::Mode {
+    match mode {
+        Mode::Linked => pool_db::Mode::Linked,
+        Mode::Standalone => pool_db::Mode::Standalone,
+    }
+}
+
+/// The stable name of a carry, in rows and markers.
+pub(crate) fn carry_name(carry: Carry) -> &'static str {
+    match carry {
+        Carry::Clean => "clean",
+        Carry::Dirty => "dirty",
+        Carry::All => "all",
+    }
 }
 
 fn milliseconds_between(start: Time, end: Time) -> u64 {

@@ -14,7 +14,7 @@ use git_cli::{Attributes, AttributesIn, Context, Git};
 
 use super::gate::{AttributesAre, Donor, DonorGate, Proof};
 use super::rules::{Rule, Settings, rule};
-use crate::api::ApiError;
+use crate::api::{ApiError, Lfs};
 use crate::source::Source;
 
 /// The index of a new tree, without stat data that means anything yet.
@@ -28,8 +28,15 @@ pub(crate) struct Target {
 /// The source's index: which file was compared with which object, and when.
 #[derive(Debug)]
 pub(crate) struct SourceIndex {
-    index: Index,
-    mtime: Time,
+    pub(crate) index: Index,
+    pub(crate) mtime: Time,
+}
+
+/// What is wanted of the source.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Wanted<'a> {
+    pub(crate) index: &'a Index,
+    pub(crate) lfs: Lfs,
 }
 
 /// What to make: entries with a donor, and entries for git to write.
@@ -52,6 +59,9 @@ pub(crate) fn source_index(
     source: &Source,
     scratch: &Scratch<'_>,
 ) -> Result<Option<SourceIndex>, ApiError> {
+    if source.is_bare() {
+        return Ok(None);
+    }
     let path = source.repository.git_dir.join("index");
     // Before the read: git replaces its index by a rename, and of two times the older is the careful
     // one.
@@ -107,10 +117,11 @@ pub(crate) fn divide<'a>(
     git: &Git,
     source: &Source,
     found: Option<&SourceIndex>,
-    target: &'a Index,
+    wanted: &Wanted<'a>,
     scratch: &Scratch<'_>,
 ) -> Result<Plan<'a>, ApiError> {
-    let proofs = Proofs::of(git, source, found, target, scratch)?;
+    let proofs = Proofs::of(git, source, found, wanted, scratch)?;
+    let target = wanted.index;
     let keeps_links = source.config.flag("core.symlinks") != Some(false);
     let mut plan = Plan {
         manifest: Manifest::default(),
@@ -161,9 +172,10 @@ impl Proofs {
         git: &Git,
         source: &Source,
         found: Option<&SourceIndex>,
-        target: &Index,
+        wanted: &Wanted<'_>,
         scratch: &Scratch<'_>,
     ) -> Result<Self, ApiError> {
+        let target = wanted.index;
         let settings = Settings::of(&source.config);
         if !settings.converts_by_default() && !has_attributes(git, source, found, target)? {
             return Ok(Self::Verbatim);
@@ -181,7 +193,11 @@ impl Proofs {
             (in_tree, in_source.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
         let pairs = in_tree?.into_iter().zip(in_source?);
-        let proofs = pairs.map(|(tree, here)| proof(&tree, &here, settings, source));
+        let proofs = pairs.map(|(tree, here)| {
+            // A pointer that was asked for is no file of the source's.
+            let is_pointer = wanted.lfs == Lfs::Pointer && tree.is_filtered_by(b"lfs");
+            if is_pointer { None } else { proof(&tree, &here, settings, source) }
+        });
         Ok(Self::ByEntry(proofs.collect()))
     }
 

@@ -2,7 +2,7 @@
 
 use git_cli::{Context, Git, Revision};
 
-use crate::api::{ApiError, Base, Code, CreateRequest};
+use crate::api::{ApiError, Base, Carry, Code, CreateRequest, Fetch};
 use crate::source::Source;
 
 /// Where a tree starts.
@@ -19,18 +19,37 @@ pub(crate) fn resolve(
     source: &Source,
     request: &CreateRequest,
 ) -> Result<Start, ApiError> {
+    if source.is_bare() && request.carry != Carry::Clean {
+        let text = format!("{} is bare and has no files to carry", source.root.display());
+        return Err(ApiError::new(Code::BadRequest, text).with_hint("carry clean"));
+    }
     let rev = request.rev.as_deref().unwrap_or("HEAD");
     if rev.is_empty() || rev.starts_with('-') || rev.contains(['\n', '\0']) {
         return Err(ApiError::new(Code::NoSuchRevision, format!("{rev:?} is no revision")));
     }
+    if request.fetch == Fetch::First {
+        git.fetch_all(source.repository.context())?;
+    }
     let Some(revision) = git.revision(&source.repository, rev)? else {
         return Err(no_such_revision(git, source, rev)?);
     };
+    if request.carry != Carry::Clean
+        && git.revision(&source.repository, "HEAD")?.map(|head| head.commit)
+            != Some(revision.commit)
+    {
+        let text = format!("the source is not at {rev}, so its state cannot be carried to there");
+        return Err(
+            ApiError::new(Code::BadRequest, text).with_hint("leave --rev away, or carry clean")
+        );
+    }
     let from = if rev == "HEAD" {
         "head"
     } else {
         match git.full_name(&source.repository, rev)? {
-            Some(name) if name.starts_with("refs/remotes/") => "remote-tracking-ref",
+            Some(name) if name.starts_with("refs/remotes/") => match request.fetch {
+                Fetch::First => "fetched",
+                Fetch::Never => "remote-tracking-ref",
+            },
             Some(_) => "local-ref",
             None => "commit",
         }

@@ -8,6 +8,7 @@ use std::path::Path;
 use fs_sys::{Dir, Kind, Stat};
 use walk::{Descend, Directory, Entry, Ignore, Visitor, walk};
 
+use super::original::Original;
 use super::verdict::Keep;
 use crate::api::ApiError;
 use crate::manifest::Provisioned;
@@ -19,12 +20,22 @@ pub(crate) struct Known {
     tracked: HashSet<Vec<u8>>,
     /// What fwt put there, as it was then.
     provisioned: HashMap<Vec<u8>, Stat>,
+    /// Where carried work may still be.
+    original: Original,
 }
 
 impl Known {
-    pub(crate) fn new(tracked: HashSet<Vec<u8>>, provisioned: Vec<Provisioned>) -> Self {
+    pub(crate) fn original(&self) -> &Original {
+        &self.original
+    }
+
+    pub(crate) fn new(
+        tracked: HashSet<Vec<u8>>,
+        provisioned: Vec<Provisioned>,
+        original: Original,
+    ) -> Self {
         let provisioned = provisioned.into_iter().map(|entry| (entry.path, entry.stat)).collect();
-        Self { tracked, provisioned }
+        Self { tracked, provisioned, original }
     }
 }
 
@@ -41,7 +52,7 @@ pub(crate) struct Found {
 
 /// Looks through a tree until something unsaved is found.
 pub(crate) fn look_through(tree: &Dir, known: &Known) -> Result<Found, ApiError> {
-    let search = || Search { known, found: Found::default() };
+    let search = || Search { tree, known, found: Found::default() };
     let visitors = walk(tree, copy_engine::default_workers(), search)?;
     let mut all = Found::default();
     for Search { found, .. } in visitors {
@@ -52,6 +63,7 @@ pub(crate) fn look_through(tree: &Dir, known: &Known) -> Result<Found, ApiError>
 }
 
 struct Search<'a> {
+    tree: &'a Dir,
     known: &'a Known,
     found: Found,
 }
@@ -63,13 +75,19 @@ impl Search<'_> {
         if relative == Path::new(".git") {
             return Ok(());
         }
-        if let Some(then) = self.known.provisioned.get(path) {
-            let now = fs_sys::stat_at(parent.dir.at(&entry.name))?;
-            if now.is_same_content(then) {
-                return Ok(());
-            }
+        let now = fs_sys::stat_at(parent.dir.at(&entry.name))?;
+        let is_untouched =
+            self.known.provisioned.get(path).is_some_and(|then| now.is_same_content(then));
+        let is_tracked = self.known.tracked.contains(path);
+        // What the project ignores can be made again, if nobody has touched it; what it does not is
+        // somebody's, and must still be where it came from.
+        if is_untouched && (is_tracked || entry.ignore == Ignore::Ignored) {
+            return Ok(());
         }
-        if self.known.tracked.contains(path) {
+        if self.known.original.has(self.tree, &relative)? {
+            return Ok(());
+        }
+        if is_tracked {
             self.found.doubtful.insert(path.to_owned());
         } else {
             // An ignored file in a directory that is not ignored (`.env`) is somebody's; so is a FIFO.
@@ -87,6 +105,10 @@ impl Visitor for Search<'_> {
             return Ok(Descend::Past);
         }
         let relative = parent.relative.join(&entry.name);
+        if relative == Path::new(".git") {
+            // A standalone tree's own repository, whose commits are judged as such.
+            return Ok(Descend::Past);
+        }
         if holds_repository(parent, entry.name.as_os_str())? {
             self.found.unsaved = Some(Keep::Nested(relative));
             return Ok(Descend::Past);

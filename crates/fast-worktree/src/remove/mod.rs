@@ -1,6 +1,7 @@
 //! Removing a worktree: judge, move aside, judge again, then delete.
 
 mod files;
+mod original;
 mod presence;
 mod verdict;
 
@@ -11,7 +12,8 @@ use fs_sys::process::this_process;
 use git_cli::Admin;
 use pool_db::{Registry, State, Worktree as Row};
 
-use self::presence::{Presence, not_ours, presence, require_no_mount};
+pub(crate) use self::presence::{Presence, presence};
+use self::presence::{not_ours, require_no_mount};
 use self::verdict::Keep;
 use crate::api::{ApiError, Code, RemoveRequest, RemoveResponse, Unsaved};
 use crate::dispose::{dispose, is_tree_of};

@@ -33,7 +33,13 @@ pub(crate) fn presence(row: &Row) -> Result<Presence, ApiError> {
     if !is_there {
         return Ok(Presence::Gone);
     }
-    let Some(admin) = admin else { return Err(not_ours(row, "it has no registration")) };
+    let Some(admin) = admin else {
+        return if is_tree_of(row, &row.path) {
+            Ok(Presence::Whole)
+        } else {
+            Err(not_ours(row, "its repository does not hold our marker"))
+        };
+    };
     if !is_tree_of(row, &row.path) {
         if fs_sys::exists(&admin.path)? {
             return Err(not_ours(row, "its .git names another repository"));

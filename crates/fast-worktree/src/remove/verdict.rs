@@ -5,7 +5,7 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-use fs_sys::Mode;
+use fs_sys::{Dir, Mode};
 use git_cli::index::{Index, StatBlock};
 use git_cli::object::ObjectId;
 use git_cli::{Admin, Context, Git};
@@ -13,8 +13,10 @@ use pool_db::Worktree as Row;
 
 use super::REMOVING_REASON;
 use super::files::{Known, look_through};
+use super::original::Original;
 use crate::api::{ApiError, Code};
 use crate::manifest;
+use crate::row::git_dir;
 
 /// Why a tree is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -70,22 +72,25 @@ const OPERATIONS: [&str; 8] = [
 /// What in the worktree, whose files are at `tree` now if they are there, is nowhere else; `None` if
 /// nothing is.
 pub(crate) fn unsaved(git: &Git, row: &Row, tree: Option<&Path>) -> Result<Option<Keep>, ApiError> {
-    let Some(admin) = &row.admin_dir else {
-        return Err(ApiError::new(Code::Registry, "the row names no admin directory"));
-    };
-    let admin = Admin { path: admin.clone() };
+    let admin = Admin { path: git_dir(row, tree.unwrap_or(&row.path)) };
     if tree.is_none() && !fs_sys::exists(&admin.path)? {
         return Ok(None);
     }
-    let keep = unsaved_in_git(git, &admin, tree.unwrap_or(&admin.path))?;
+    let original = Original::of(git, row);
+    let keep = unsaved_in_git(git, &admin, tree.unwrap_or(&admin.path), (row, &original))?;
     match (keep, tree) {
-        (None, Some(tree)) => unsaved_in_files(git, &admin, tree),
+        (None, Some(tree)) => unsaved_in_files(git, &admin, tree, original),
         (keep, _) => Ok(keep),
     }
 }
 
 /// What git keeps for the worktree alone: locks, operations, commits, the index.
-fn unsaved_in_git(git: &Git, admin: &Admin, tree: &Path) -> Result<Option<Keep>, ApiError> {
+fn unsaved_in_git(
+    git: &Git,
+    admin: &Admin,
+    tree: &Path,
+    (row, original): (&Row, &Original),
+) -> Result<Option<Keep>, ApiError> {
     if let Some(reason) = admin.lock_reason()?.filter(|reason| reason != REMOVING_REASON.as_bytes())
     {
         return Ok(Some(Keep::LockedByGit(String::from_utf8_lossy(&reason).into_owned())));
@@ -96,26 +101,72 @@ fn unsaved_in_git(git: &Git, admin: &Admin, tree: &Path) -> Result<Option<Keep>,
         }
     }
     let context = Context::Explicit { git_dir: &admin.path, work_tree: tree, index: None };
-    let commits = git.count_unreachable(context, &heads(admin)?)?;
-    if commits > 0 {
+    if let Some(commits) = unsaved_commits(git, row, admin, context)? {
         return Ok(Some(Keep::Commits(commits)));
     }
-    Ok(git.has_staged_changes(context)?.then_some(Keep::Staged))
+    Ok((git.has_staged_changes(context)? && !original.has_index(admin)?).then_some(Keep::Staged))
 }
 
-fn unsaved_in_files(git: &Git, admin: &Admin, tree: &Path) -> Result<Option<Keep>, ApiError> {
+/// How many commits were made in the tree and are on no branch, tag or remote that stays. Those that
+/// the base can reach were there before.
+fn unsaved_commits(
+    git: &Git,
+    row: &Row,
+    admin: &Admin,
+    context: Context<'_>,
+) -> Result<Option<u64>, ApiError> {
+    let base = row.base.as_ref().and_then(|base| ObjectId::from_hex(&base.commit));
+    let mut heads = heads(admin)?;
+    heads.extend(git.head_commit(context)?);
+    if row.admin_dir.is_some() {
+        let count = git.count_unreachable(context, &heads, base)?;
+        return Ok((count > 0).then_some(count));
+    }
+    // The refs of a standalone tree go with it: its commits must be in the repository it came from.
+    heads.extend(git.tips(context)?);
+    let common_dir = &row.repository.common_dir;
+    let origin = Context::Explicit { git_dir: common_dir, work_tree: common_dir, index: None };
+    heads.sort_unstable();
+    heads.dedup();
+    // Where the repository is gone too, all of them count.
+    let count = git.count_lost(origin, &heads, base).unwrap_or(heads.len() as u64);
+    Ok((count > 0).then_some(count))
+}
+
+fn unsaved_in_files(
+    git: &Git,
+    admin: &Admin,
+    tree: &Path,
+    original: Original,
+) -> Result<Option<Keep>, ApiError> {
     let context = Context::Explicit { git_dir: &admin.path, work_tree: tree, index: None };
-    if let Some(path) = git.first_changed_file(context)? {
-        return Ok(Some(Keep::Tracked(path)));
+    let dir = fs_sys::open_dir(tree)?;
+    let lost = first_lost(&dir, git.changed_files(context)?, &original)?;
+    if lost.is_some() {
+        return Ok(lost);
     }
     let provisioned = manifest::load(&admin.path.join(manifest::FILE_NAME))?;
     let tracked: HashSet<Vec<u8>> = git.compared_paths(context)?.into_iter().collect();
-    let dir = fs_sys::open_dir(tree)?;
-    let found = look_through(&dir, &Known::new(tracked, provisioned))?;
+    let known = Known::new(tracked, provisioned, original);
+    let found = look_through(&dir, &known)?;
     if found.unsaved.is_some() || found.doubtful.is_empty() {
         return Ok(found.unsaved);
     }
-    compare_again(git, admin, tree, &found.doubtful)
+    compare_again(git, admin, tree, (&found.doubtful, known.original()))
+}
+
+/// The first changed file that the tree's source does not have as it is.
+fn first_lost(
+    tree: &Dir,
+    changed: Vec<PathBuf>,
+    original: &Original,
+) -> Result<Option<Keep>, ApiError> {
+    for path in changed {
+        if !original.has(tree, &path)? {
+            return Ok(Some(Keep::Tracked(path)));
+        }
+    }
+    Ok(None)
 }
 
 /// Has git compare the bytes of these files, by an index of its own that knows nothing of their times.
@@ -123,7 +174,7 @@ fn compare_again(
     git: &Git,
     admin: &Admin,
     tree: &Path,
-    doubtful: &HashSet<Vec<u8>>,
+    (doubtful, original): (&HashSet<Vec<u8>>, &Original),
 ) -> Result<Option<Keep>, ApiError> {
     const NAME: &str = "index.fwt";
     let own = admin.path.join(NAME);
@@ -136,9 +187,9 @@ fn compare_again(
     git.unsplit_index(context)?;
     let changed = forget_times(git, context, &own, doubtful)
         .and_then(|bytes| Ok(write(&bytes)?))
-        .and_then(|()| Ok(git.first_changed_file(context)?));
+        .and_then(|()| Ok(git.changed_files(context)?));
     fs_sys::remove_file(&own)?;
-    Ok(changed?.map(Keep::Tracked))
+    first_lost(&fs_sys::open_dir(tree)?, changed?, original)
 }
 
 /// The index at `path` without the stat data of these files.

@@ -1,0 +1,207 @@
+//! Carrying the source over as it is now: modified, staged, deleted and untracked files, and with
+//! `all` the ignored ones.
+
+use std::path::Path;
+
+use backend::{Backend, Parent};
+use copy_engine::{CopiedFile, Filter, Skip, Tree, Verdict};
+use fs_sys::{Dir, Kind, Mode};
+use git_cli::index::StatBlock;
+use git_cli::{Admin, Context};
+use walk::Ignore;
+
+use super::fill::Filled;
+use super::gate::{is_settled, is_unchanged};
+use super::include::{Included, as_path, is_repository};
+use super::making::Making;
+use super::plan::SourceIndex;
+use super::tracked::Tracked;
+use crate::api::{ApiError, Carried, Carry, Code, Skipped, Stats};
+use crate::create::stat_block;
+use crate::manifest::Provisioned;
+use crate::service::Service;
+use crate::source::Source;
+
+/// Chooses what of the source comes along.
+struct CarryFilter<'a> {
+    carry: Carry,
+    tracked: &'a Tracked<'a>,
+    included: &'a Included,
+}
+
+impl Filter for CarryFilter<'_> {
+    fn judge(&self, parent: &Dir, relative: &Path, kind: Kind, ignore: Ignore) -> Verdict {
+        if relative == Path::new(".git") {
+            return Verdict::LeaveOut;
+        }
+        let is_hidden = ignore == Ignore::Ignored && self.carry != Carry::All;
+        if kind != Kind::Directory {
+            let is_wanted = !is_hidden
+                || self.tracked.holds(relative)
+                || self.included.paths.contains(relative);
+            return if is_wanted { Verdict::Copy } else { Verdict::LeaveOut };
+        }
+        let leads_on =
+            self.tracked.is_below(relative) || self.included.directories.contains(relative);
+        if is_hidden && !leads_on {
+            return Verdict::LeaveOut;
+        }
+        let is_nested = relative
+            .file_name()
+            .is_some_and(|name| self.tracked.is_submodule(relative) || is_repository(parent, name));
+        if is_nested { Verdict::Skip(Skip::NestedRepository) } else { Verdict::Copy }
+    }
+}
+
+/// What to carry, and how.
+pub(crate) struct Carrying<'a> {
+    pub(crate) carry: Carry,
+    pub(crate) source: &'a Source,
+    pub(crate) index: &'a SourceIndex,
+    pub(crate) tracked: &'a Tracked<'a>,
+    pub(crate) included: &'a Included,
+}
+
+impl Service {
+    /// Fills the tree with the source as it is now.
+    pub(crate) fn carry(
+        &self,
+        backend: &dyn Backend,
+        carrying: &Carrying<'_>,
+        admin: &Admin,
+        making: &Making<'_>,
+    ) -> Result<Filled, ApiError> {
+        let Carrying { carry, source, index, tracked, included } = carrying;
+        let tree = making.tree();
+        self.progress.expect_files(index.index.len() as u64);
+        let filter = CarryFilter { carry: *carry, tracked, included };
+        let parent = Parent::Carried { root: &source.root, filter: &filter };
+        let prepared = backend.prepare(&parent, &tree, &self.progress, &self.cancel)?;
+        let backend::Content::Carried(mut copied) = prepared.content else {
+            return Err(ApiError::new(Code::Failed, "the backend answered another question"));
+        };
+        require_readable(source, tracked, &copied)?;
+        make_submodules(&tree, tracked)?;
+        copied.files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
+
+        let stamped = stamp(index, tracked, &copied.files)?;
+        fs_sys::write_new(&admin.index(), &stamped, Mode(0o666))?;
+        let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
+        let changes = self.git.count_changes(context)?;
+        let mut carried =
+            Carried { modified: changes.modified, deleted: changes.deleted, ..Carried::default() };
+        let mut paths = Vec::new();
+        for file in copied.files.iter().filter(|file| !tracked.holds(&file.path)) {
+            if included.paths.contains(&file.path) {
+                paths.push(file.path.as_path().into());
+            }
+            // What the project's rules hide is ignored, whichever way it came.
+            if file.ignore == Ignore::Ignored {
+                carried.ignored += 1;
+            } else {
+                carried.untracked += 1;
+            }
+        }
+        let stats = Stats {
+            files: copied.files.len() as u64,
+            bytes_cloned: copied.bytes.cloned,
+            bytes_copied: copied.bytes.copied,
+            ..Stats::default()
+        };
+        let mut skipped = included.refused.clone();
+        skipped.extend(copied.skipped.iter().map(skipped_entry));
+        skipped.extend(copied.lost_attributes.iter().map(|(path, _)| Skipped {
+            path: path.as_path().into(),
+            reason: "attribute-lost".to_owned(),
+        }));
+        let provisioned = provisioned(index, tracked, &copied.files);
+        Ok(Filled { stats, provisioned, carried, included: paths, skipped })
+    }
+}
+
+/// A tracked or untracked file that cannot be read cannot be carried, and then the tree would not be
+/// what was asked for. An ignored one is listed.
+fn require_readable(source: &Source, tracked: &Tracked<'_>, copied: &Tree) -> Result<(), ApiError> {
+    let is_needed = |path: &Path, ignore: Ignore| {
+        ignore == Ignore::Not || tracked.holds(path) || tracked.is_below(path)
+    };
+    let unreadable = copied.skipped.iter().find(|skipped| {
+        skipped.skip == Skip::Unreadable && is_needed(&skipped.path, skipped.ignore)
+    });
+    match unreadable {
+        None => Ok(()),
+        Some(skipped) => {
+            let path = source.root.join(&skipped.path);
+            let text = format!("{} may not be read, so it cannot be carried", path.display());
+            Err(ApiError::new(Code::PermissionDenied, text)
+                .with_hint("make it readable, ignore it, or carry clean"))
+        }
+    }
+}
+
+/// Each submodule is the empty directory that git would leave.
+fn make_submodules(tree: &Path, tracked: &Tracked<'_>) -> Result<(), ApiError> {
+    for path in tracked.submodules() {
+        fs_sys::make_dirs(&tree.join(as_path(path)), Mode(0o777))?;
+    }
+    Ok(())
+}
+
+/// The source's index for the tree. An entry is stamped clean if its file was clean in the source, by
+/// an lstat that did not change through the copy; every other entry is left for git to compare.
+fn stamp(
+    index: &SourceIndex,
+    tracked: &Tracked<'_>,
+    files: &[CopiedFile],
+) -> Result<Vec<u8>, ApiError> {
+    let mut patch =
+        index.index.clone().into_patch().map_err(|error| {
+            ApiError::new(Code::Failed, format!("cannot stamp the index: {error}"))
+        })?;
+    for number in 0..index.index.len() {
+        if !patch.entry(number).flags.is_skip_worktree() {
+            patch.set_stat(number, &StatBlock::default());
+        }
+    }
+    for file in files {
+        if let Some(number) = tracked.number(&file.path)
+            && is_clean(index, number, file)
+        {
+            patch.set_stat(number as usize, &stat_block(&file.stat));
+        }
+    }
+    Ok(patch.finish())
+}
+
+fn is_clean(index: &SourceIndex, number: u32, file: &CopiedFile) -> bool {
+    let entry = index.index.entry(number as usize);
+    entry.stage == 0
+        && is_unchanged(&entry.stat, &file.source)
+        && is_settled(&file.source, index.mtime)
+}
+
+fn provisioned(
+    index: &SourceIndex,
+    tracked: &Tracked<'_>,
+    files: &[CopiedFile],
+) -> Vec<Provisioned> {
+    let with_content = |file: &CopiedFile| {
+        let number = tracked.number(&file.path).filter(|number| is_clean(index, *number, file));
+        let content = number.map(|number| index.index.entry(number as usize).id);
+        Provisioned { content, ..Provisioned::carried(file) }
+    };
+    files.iter().map(with_content).collect()
+}
+
+/// What was left out, as the answer says it.
+pub(crate) fn skipped_entry(skipped: &copy_engine::Skipped) -> Skipped {
+    let reason = match skipped.skip {
+        Skip::Special => "special-file",
+        Skip::Mount => "mount",
+        Skip::NestedRepository => "nested-repository",
+        Skip::Unreadable => "unreadable",
+        Skip::Exists => "exists",
+        Skip::KeepsChanging => "keeps-changing",
+    };
+    Skipped { path: skipped.path.as_path().into(), reason: reason.to_owned() }
+}

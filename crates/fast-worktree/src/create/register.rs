@@ -1,0 +1,118 @@
+//! The tree's git side: its admin directory or its own repository, and its place.
+
+use git_cli::{Admin, AdminFiles, Context, WorktreeAdd};
+use pool_db::{State, marker};
+
+use super::make::Order;
+use super::making::Making;
+use super::start;
+use crate::api::{ApiError, Code, Mode};
+use crate::chain::Rung;
+use crate::dispose::branch_message;
+use crate::service::Service;
+
+/// Why a tree is locked for git while it is made.
+const MAKING_REASON: &str = "fwt is making this worktree";
+
+/// What a standalone tree's repository is called until it moves into the tree.
+const OWN_REPOSITORY: &str = "git";
+
+impl Service {
+    /// Makes what git keeps for the tree: a repository of its own, or an admin directory. That is
+    /// made by us where its files are all there is to it, else through git, which knows what
+    /// reftables, per-worktree configuration or sparse patterns need.
+    pub(crate) fn register(
+        &self,
+        order: &Order<'_>,
+        rung: Rung,
+        making: &mut Making<'_>,
+    ) -> Result<Admin, ApiError> {
+        let Order { request, source, start } = order;
+        if request.mode == Mode::Standalone {
+            return self.make_repository(order, making);
+        }
+        let (tree, id) = (making.tree(), making.row().id.to_string());
+        let admin = Admin::existing(&source.repository, &id);
+        making.row().admin_dir = Some(admin.path.clone());
+        making.save()?;
+        let is_git_needed = source.repository.uses_reftable()
+            || source.has_worktree_config()
+            || source.is_sparse() && matches!(rung, Rung::Checkout);
+        if !is_git_needed {
+            let files = AdminFiles { lock_reason: MAKING_REASON, commit: start.revision.commit };
+            return Ok(Admin::create(&source.repository, &id, &files)?);
+        }
+        let add =
+            WorktreeAdd { path: &tree, commit: start.revision.commit, lock_reason: MAKING_REASON };
+        self.git.add_worktree(&source.repository, &add)?;
+        // Whoever fills the tree makes its directory, and it gets its `.git` at the end.
+        fs_sys::remove_file(&tree.join(".git"))?;
+        fs_sys::remove_dir(&tree)?;
+        Ok(admin)
+    }
+
+    fn make_repository(&self, order: &Order<'_>, making: &Making<'_>) -> Result<Admin, ApiError> {
+        let Order { source, start, .. } = order;
+        if source.repository.uses_reftable() {
+            let text = format!("{} keeps its refs in reftables", source.root.display());
+            return Err(ApiError::new(Code::UnsupportedRepository, text)
+                .with_hint("a linked worktree of it can be made: --mode linked"));
+        }
+        let git_dir = making.wrapper().join(OWN_REPOSITORY);
+        let commit = start.revision.commit;
+        let (repository, config) = (&source.repository, &source.config);
+        let admin = self.git.make_standalone(repository, config, &git_dir, commit)?;
+        self.copy_objects(&source.repository.common_dir.join("objects"), &git_dir.join("objects"))?;
+        Ok(admin)
+    }
+
+    /// Puts the tree at its place and registers it there.
+    pub(crate) fn publish(
+        &self,
+        order: &Order<'_>,
+        admin: &Admin,
+        making: &mut Making<'_>,
+    ) -> Result<(), ApiError> {
+        if let Some(branch) = &order.start.branch {
+            let tree = making.tree();
+            let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
+            // First the row, so that a branch is never left that no row names.
+            making.row().branch = Some(branch.clone());
+            making.save()?;
+            let message = branch_message(making.row());
+            self.git
+                .create_branch(context, branch, order.start.revision.commit, &message)
+                // Somebody else may have been quicker.
+                .map_err(|error| match start::require_free(&self.git, context, branch) {
+                    Err(taken) => taken,
+                    Ok(()) => error.into(),
+                })?;
+            self.git.attach_head(context, branch)?;
+        }
+        let row = making.row();
+        row.state = State::Held;
+        marker::create(&admin.path.join(marker::FILE_NAME), row)?;
+        row.state = State::Making;
+        let git_entry = making.tree().join(".git");
+        match order.request.mode {
+            Mode::Standalone => fs_sys::rename_noreplace(&admin.path, &git_entry)?,
+            Mode::Linked => {
+                fs_sys::write_new(&git_entry, &admin.git_file(), fs_sys::Mode(0o666))?;
+            }
+        }
+        making.publish()?;
+        let path = making.row().path.clone();
+        if order.request.mode == Mode::Linked {
+            admin.set_tree(&path)?;
+        }
+        let top_level = self.git.top_level(&path)?;
+        if fs_sys::canonicalize(&top_level)? != fs_sys::canonicalize(&path)? {
+            let text = format!("git takes {} for {}", path.display(), top_level.display());
+            return Err(ApiError::new(Code::GitFailed, text));
+        }
+        match order.request.mode {
+            Mode::Linked => Ok(admin.unlock(MAKING_REASON)?),
+            Mode::Standalone => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,193 @@
+//! What works here and what is out of order: rows without trees, trees without rows, work that died.
+
+use std::collections::{BTreeSet, HashSet};
+use std::path::{Path, PathBuf};
+
+use backend::{Kind, Site, Support};
+use fs_sys::ErrorKind;
+use pool_db::{Registry, State, Worktree as Row, marker};
+
+use crate::api::{
+    ApiError, BackendHealth, Debris, DebrisKind, DoctorRequest, DoctorResponse, Repair, Unsaved,
+};
+use crate::place;
+use crate::reclaim::is_abandoned;
+use crate::remove::{Presence, presence};
+use crate::row::git_dir;
+use crate::service::Service;
+use crate::source::Source;
+
+impl Service {
+    /// Says what works and what is out of order, and on request puts in order what is fwt's own.
+    pub(crate) fn doctor(&self, request: &DoctorRequest) -> Result<DoctorResponse, ApiError> {
+        let source = Source::open(&self.git, &request.directory.0).ok();
+        // Where no store can be made, that is told by the backends that are missing.
+        let store =
+            source.as_ref().and_then(|source| place::store(&self.settings.home, source).ok());
+        let backends = match (&store, &source) {
+            (Some(store), Some(source)) => backends(store, source),
+            _ => Vec::new(),
+        };
+        let mut debris = Vec::new();
+        let mut worktrees = 0;
+        if let Some(registry) = Registry::open_existing(&self.settings.home)? {
+            let rows = registry.list_all()?;
+            worktrees = rows.len() as u64;
+            for row in &rows {
+                debris.extend(self.look_at_row(&registry, row, request.repair)?);
+            }
+            let stores = stores(&rows, store.as_deref(), &self.settings.home);
+            debris.extend(self.look_at_stores(&registry, &rows, &stores, request.repair)?);
+        }
+        let git = self.git.version().unwrap_or_else(|error| error.to_string());
+        let home = self.settings.home.clone().into();
+        Ok(DoctorResponse { home, git, store: store.map(Into::into), backends, worktrees, debris })
+    }
+
+    fn look_at_row(
+        &self,
+        registry: &Registry,
+        row: &Row,
+        repair: Repair,
+    ) -> Result<Option<Debris>, ApiError> {
+        let (kind, detail) = match row.state {
+            State::Making if is_abandoned(row) => {
+                (DebrisKind::HalfMade, "the process that made it is gone".to_owned())
+            }
+            State::Removing | State::Condemned if is_abandoned(row) => {
+                (DebrisKind::HalfRemoved, "the process that removed it is gone".to_owned())
+            }
+            State::Making | State::Removing | State::Condemned => return Ok(None),
+            State::Held | State::Ready => match presence(row) {
+                Ok(Presence::Whole) => return Ok(None),
+                Ok(Presence::Gone) if fs_sys::exists(&git_dir(row, &row.path))? => (
+                    DebrisKind::Missing,
+                    "its directory is gone, its registration is there".to_owned(),
+                ),
+                Ok(Presence::Gone) => (DebrisKind::Gone, "it was removed without fwt".to_owned()),
+                Err(error) => (DebrisKind::Missing, error.message),
+            },
+        };
+        let mut debris = Debris {
+            kind,
+            id: Some(row.id.to_string()),
+            path: row.path.clone().into(),
+            detail,
+            is_repaired: false,
+        };
+        if repair == Repair::Debris {
+            let done = match kind {
+                DebrisKind::HalfMade | DebrisKind::HalfRemoved => {
+                    self.take_over(registry, row.clone(), Unsaved::Keep)
+                }
+                DebrisKind::Gone => self.remove_held(registry, row.clone(), Unsaved::Keep),
+                // A disk that is not mounted looks like this: the tree may come back.
+                DebrisKind::Missing | DebrisKind::WithoutRow | DebrisKind::Foreign => {
+                    return Ok(Some(debris));
+                }
+            };
+            match done {
+                Ok(()) => debris.is_repaired = true,
+                Err(error) => debris.detail = format!("{}; {}", debris.detail, error.message),
+            }
+        }
+        Ok(Some(debris))
+    }
+
+    /// What is in the stores and in no row. A tree with our marker gets its row back; anything else
+    /// is somebody's, and only named.
+    fn look_at_stores(
+        &self,
+        registry: &Registry,
+        rows: &[Row],
+        stores: &BTreeSet<PathBuf>,
+        repair: Repair,
+    ) -> Result<Vec<Debris>, ApiError> {
+        let known: HashSet<&Path> = rows
+            .iter()
+            .flat_map(|row| [Some(&row.path), row.making_path.as_ref(), row.trash_path.as_ref()])
+            .flatten()
+            .map(PathBuf::as_path)
+            .collect();
+        let mut debris = Vec::new();
+        for path in stores.iter().flat_map(|store| trees_in(store)) {
+            if known.contains(path.as_path()) {
+                continue;
+            }
+            let found = marker_of(&path).filter(|row| row.path == path);
+            let mut entry = Debris {
+                kind: if found.is_some() { DebrisKind::WithoutRow } else { DebrisKind::Foreign },
+                id: found.as_ref().map(|row| row.id.to_string()),
+                path: path.clone().into(),
+                detail: match &found {
+                    Some(_) => "no row names this tree of ours".to_owned(),
+                    None => "fwt did not make this, and leaves it alone".to_owned(),
+                },
+                is_repaired: false,
+            };
+            if let (Some(row), Repair::Debris) = (found, repair) {
+                let restored = registry.insert_missing(&[row], self.now().seconds)?;
+                entry.is_repaired = restored.conflicts.is_empty();
+            }
+            debris.push(entry);
+        }
+        Ok(debris)
+    }
+}
+
+fn backends(store: &Path, source: &Source) -> Vec<BackendHealth> {
+    let sample =
+        fs_sys::list(&source.root).unwrap_or_default().into_iter().find_map(|(name, kind)| {
+            let path = source.root.join(name);
+            let is_useful = kind == fs_sys::Kind::File && fs_sys::stat(&path).ok()?.size > 0;
+            is_useful.then_some(path)
+        });
+    let site = Site { dest: store, sample: sample.as_deref() };
+    let of = |kind, support| match support {
+        Support::Yes => BackendHealth { backend: kind, reason: None, detail: None },
+        Support::No { reason, detail } => BackendHealth {
+            backend: kind,
+            reason: Some(reason.name().to_owned()),
+            detail: Some(detail),
+        },
+    };
+    let probed = backend::all().map(|backend| of(backend.kind(), backend.probe(&site)));
+    probed.into_iter().chain([of(Kind::Checkout, Support::Yes)]).collect()
+}
+
+/// The directories that hold worktrees, by repository: those of the rows and those of the stores.
+fn stores(rows: &[Row], store: Option<&Path>, home: &Path) -> BTreeSet<PathBuf> {
+    let of_rows = rows
+        .iter()
+        .filter(|row| row.placement == pool_db::Placement::Store)
+        .filter_map(|row| row.path.parent().map(Path::to_owned));
+    let of_stores = [store, Some(home)].into_iter().flatten().flat_map(|store| {
+        let worktrees = store.join("worktrees");
+        let entries = fs_sys::list(&worktrees).unwrap_or_default();
+        entries.into_iter().map(move |(name, _)| worktrees.join(name)).collect::<Vec<_>>()
+    });
+    of_rows.chain(of_stores).collect()
+}
+
+fn trees_in(directory: &Path) -> Vec<PathBuf> {
+    let entries = match fs_sys::list(directory) {
+        Ok(entries) => entries,
+        Err(error) => {
+            if error.kind != ErrorKind::NotFound {
+                tracing::warn!(%error, "a store cannot be looked into");
+            }
+            Vec::new()
+        }
+    };
+    entries.into_iter().map(|(name, _)| directory.join(name)).collect()
+}
+
+/// The marker of the tree at `path`: in its own repository, or where its `.git` file points.
+fn marker_of(path: &Path) -> Option<Row> {
+    let git = path.join(".git");
+    let git_dir = match fs_sys::read_file(&git) {
+        Ok(content) => git_cli::git_file_target(&content)?,
+        Err(_) => git,
+    };
+    marker::read(&git_dir.join(marker::FILE_NAME)).ok()
+}
