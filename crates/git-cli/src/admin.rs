@@ -165,5 +165,5 @@ fn git_file_line(tree: &Path) -> Vec<u8> {
 pub fn git_file_target(content: &[u8]) -> Option<PathBuf> {
     let target = content.strip_prefix(b"gitdir: ")?;
     let target = target.strip_suffix(b"\n").unwrap_or(target);
-    Some(PathBuf::from(std::ffi::OsStr::from_bytes(target)))
+    Some(PathBuf::from(OsStr::from_bytes(target)))
 }
