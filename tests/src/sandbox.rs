@@ -37,7 +37,7 @@ impl Sandbox {
         let sandbox = Self { root, directory };
         fs::create_dir(sandbox.home()).expect("the sandbox is empty");
         let config = "[user]\n\tname = A Person\n\temail = person@example.org\n\
-            [init]\n\tdefaultBranch = main\n\
+            [init]\n\tdefaultBranch = main\n\ttemplateDir =\n\
             [safe]\n\tdirectory = *\n\
             [protocol \"file\"]\n\tallow = always\n";
         fs::write(sandbox.home().join(".gitconfig"), config).expect("the home is ours");

@@ -16,6 +16,7 @@ pub(crate) fn dispose(git: &Git, registry: &Registry, row: &Row) -> Result<(), A
         take_back(row)?;
     }
     if let Some(admin) = &row.admin_dir {
+        Admin { path: admin.clone() }.unregister()?;
         fs_sys::remove_tree(admin)?;
         remove_if_empty(&row.repository.common_dir.join(ADMIN_PARENT))?;
     }

@@ -80,6 +80,14 @@ impl Admin {
         self.replace("gitdir", &git_file_line(tree))
     }
 
+    /// Hides it from git, which otherwise may find it half removed. Already hidden is success.
+    pub fn unregister(&self) -> Result<()> {
+        match fs_sys::remove_file(&self.path.join("gitdir")) {
+            Err(error) if error.kind != ErrorKind::NotFound => Err(error.into()),
+            _ => Ok(()),
+        }
+    }
+
     /// Where it says the tree is.
     pub fn tree(&self) -> Result<PathBuf> {
         let line = fs_sys::read_file(&self.path.join("gitdir"))?;

@@ -11,7 +11,7 @@ fn a_source_that_is_none() {
     let scene = Scene::anywhere();
     let fwt = scene.fwt();
     std::fs::create_dir(scene.sandbox.path("plain")).expect("the sandbox is ours");
-    scene.sandbox.repository_with("bare.git", &["--bare"]);
+    scene.sandbox.repository_with("unborn.git", &["--bare"]);
     scene.sandbox.repository("unborn");
     let check = |source: &str, exit, code| {
         let answer = fwt.run(&scene.sandbox.path(""), ["create", "t", "--source", source]);
@@ -24,7 +24,7 @@ fn a_source_that_is_none() {
     check("src/file", 3, "no-such-source");
     check("src/file/below", 3, "no-such-source");
     check("plain", 3, "not-a-repository");
-    check("bare.git", 5, "unsupported-repository");
+    check("unborn.git", 5, "unborn-head");
     check("unborn", 5, "unborn-head");
 }
 

@@ -180,6 +180,8 @@ fn case_g1_beside_checkouts() {
 #[test]
 fn case_g1_beside_housekeeping() {
     beside_git(&["copy", "checkout"], |scene, _| {
-        scene.source.git(["-c", "gc.worktreePruneExpire=now", "gc", "--quiet", "--prune=now"]);
+        let words = ["-c", "gc.worktreePruneExpire=now", "gc", "--quiet", "--prune=now"];
+        // git itself fails if a worktree it has seen is removed before it has looked into it.
+        drop(scene.source.command(words).output().expect("git runs"));
     });
 }
