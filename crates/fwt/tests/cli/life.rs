@@ -100,6 +100,8 @@ fn list_looks_around_where_there_is_no_repository() {
     insta::assert_snapshot!(outside(&["-C", ".", "list"]), @r"
         stderr:
         error: /ROOT is in no git repository
+
+        hint: name a directory of one with --source
         exit: 3
         ");
     let inside = outside(&["-C", "repo/dir", "list", "-q"]);

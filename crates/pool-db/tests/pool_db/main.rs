@@ -8,7 +8,6 @@
 )]
 
 mod common;
-mod costs;
 mod damage;
 mod markers;
 mod processes;

@@ -18,7 +18,7 @@ const GO: &str = "go";
 
 fn start(role: &str, home: &Path) -> Child {
     Command::new(env::current_exe().unwrap())
-        .args(["--exact", "processes::child", "--ignored", "--nocapture"])
+        .args(["--exact", "processes::child", "--nocapture"])
         .env(ROLE, role)
         .env(HOME, home)
         .stdout(Stdio::piped())
@@ -35,7 +35,6 @@ fn words(child: &mut Child) -> impl Iterator<Item = String> + use<> {
 }
 
 #[test]
-#[ignore = "the other side of the tests below"]
 fn child() {
     let Some(role) = env::var_os(ROLE) else { return };
     let home = env::var_os(HOME).unwrap();

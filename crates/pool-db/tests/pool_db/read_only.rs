@@ -1,5 +1,5 @@
-//! A home on a read-only mount, as inside a sandbox. Needs leave to make a mount namespace, so these
-//! are run on request: `cargo test -p pool-db read_only -- --ignored`.
+//! A home on a read-only mount, as inside a sandbox. Where no mount namespace can be made this is said,
+//! and nothing is checked.
 
 use std::path::Path;
 use std::process::Command;
@@ -13,8 +13,13 @@ const HOME: &str = "POOL_DB_TEST_READ_ONLY_HOME";
 
 /// Runs [`child`] where `home` is read-only.
 fn check(home: &Path, expected: &str) {
+    let namespace = ["--mount", "--map-root-user", "true"];
+    if !Command::new("unshare").args(namespace).output().is_ok_and(|tried| tried.status.success()) {
+        eprintln!("skipped: no mount namespace can be made here");
+        return;
+    }
     let script = "mount --bind \"$1\" \"$1\" && mount -o remount,bind,ro \"$1\" && exec \"$2\" \
-                  --exact read_only::child --ignored --nocapture";
+                  --exact read_only::child --nocapture";
     let output = Command::new("unshare")
         .args(["--mount", "--map-root-user", "sh", "-c", script, "sh"])
         .arg(home)
@@ -29,7 +34,6 @@ fn check(home: &Path, expected: &str) {
 }
 
 #[test]
-#[ignore = "the other side of the tests below"]
 fn child() {
     let Some(home) = env::var_os(HOME) else { return };
     let home = Path::new(&home);
@@ -53,13 +57,11 @@ fn child() {
 }
 
 #[test]
-#[ignore = "makes a mount namespace"]
 fn an_empty_home_holds_nothing() {
     check(tempfile::tempdir().unwrap().path(), "nothing");
 }
 
 #[test]
-#[ignore = "makes a mount namespace"]
 fn a_database_that_nobody_has_open_is_read() {
     let (home, registry) = registry();
     registry.insert(&worktree("name")).unwrap();
@@ -68,7 +70,6 @@ fn a_database_that_nobody_has_open_is_read() {
 }
 
 #[test]
-#[ignore = "makes a mount namespace"]
 fn a_database_that_somebody_outside_has_open_is_read_with_its_log() {
     let (home, registry) = registry();
     registry.insert(&worktree("name")).unwrap();
@@ -77,7 +78,6 @@ fn a_database_that_somebody_outside_has_open_is_read_with_its_log() {
 }
 
 #[test]
-#[ignore = "makes a mount namespace"]
 fn a_log_that_cannot_be_read_is_not_passed_over() {
     let (home, registry) = registry();
     registry.insert(&worktree("name")).unwrap();
