@@ -12,6 +12,7 @@ use crate::common::{NOW, registry, worktree};
 const HOME: &str = "POOL_DB_TEST_READ_ONLY_HOME";
 
 /// Runs [`child`] where `home` is read-only.
+#[expect(clippy::print_stderr, reason = "a skipped test says what it lacks")]
 fn check(home: &Path, expected: &str) {
     let namespace = ["--mount", "--map-root-user", "true"];
     if !Command::new("unshare").args(namespace).output().is_ok_and(|tried| tried.status.success()) {
