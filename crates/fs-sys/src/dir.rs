@@ -165,9 +165,6 @@ pub(crate) fn open_by_component(dir: &Dir, relative: &Path) -> Result<OwnedFd> {
 /// The memory that [`Dir::list`] reads entries into: 32 KiB, as much as getdents fills at once.
 pub(crate) type ListBuffer = Vec<u8>;
 
-/// Bytes that one read of a directory may fill.
-pub(crate) const LIST_BUFFER_BYTES: usize = 32 * 1024;
-
 impl AsFd for Dir {
     fn as_fd(&self) -> BorrowedFd<'_> {
         self.fd.as_fd()

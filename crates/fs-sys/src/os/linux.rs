@@ -12,7 +12,7 @@ use rustix::fs::{
 use rustix::io::Errno;
 
 use super::{FileSystem, Identity};
-use crate::dir::{Dir, LIST_BUFFER_BYTES, ListBuffer, Listed, OPEN_DIR, Place};
+use crate::dir::{Dir, ListBuffer, Listed, OPEN_DIR, Place};
 use crate::error::{Error, ErrorKind, Result, call};
 use crate::file::File;
 use crate::node;
@@ -21,6 +21,9 @@ use crate::stat::{Kind, Mode, Time};
 
 /// What reading an attribute says that is not there.
 pub(crate) const NO_ATTRIBUTE: Errno = Errno::NODATA;
+
+/// Bytes that one read of a directory may fill.
+const LIST_BUFFER_BYTES: usize = 32 * 1024;
 
 /// One openat2 (Linux 5.6) resolves the whole path. Where a sandbox's filter or an older kernel
 /// does not have it, the components are opened one by one.
