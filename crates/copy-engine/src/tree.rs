@@ -43,6 +43,10 @@ pub enum Skip {
     Mount,
     /// A repository or worktree of its own.
     NestedRepository,
+    /// The repository of a jj workspace: a copy would share its operation log or its git repository.
+    JjRepository,
+    /// It is managed by whoever copies: a tree or a store of theirs.
+    Managed,
     /// It may not be read.
     Unreadable,
     /// Something else is at its place already.

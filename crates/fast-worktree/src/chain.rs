@@ -28,14 +28,22 @@ pub(crate) struct Choice {
     pub(crate) passed_over: Vec<PassedOver>,
 }
 
+/// What narrows the chain.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rules<'a> {
+    pub(crate) request: &'a CreateRequest,
+    /// The chain of the configuration, if it names one.
+    pub(crate) backends: Option<&'a [Kind]>,
+}
+
 /// Chooses for `site`. `limit` is why only git can make this very tree, or, with
 /// [`Reason::OnlyCommits`], why git cannot.
 pub(crate) fn choose(
-    request: &CreateRequest,
+    rules: Rules<'_>,
     site: &Site<'_>,
     limit: Option<&(Reason, String)>,
 ) -> Result<Choice, ApiError> {
-    let rungs = allowed(request)?;
+    let rungs = allowed(rules)?;
     let mut passed_over = Vec::new();
     for rung in rungs {
         let is_limited = limit.is_some_and(|(reason, _)| {
@@ -57,13 +65,22 @@ pub(crate) fn choose(
             }),
         }
     }
-    Err(unavailable(request, &passed_over))
+    Err(unavailable(rules.request, &passed_over))
 }
 
 /// The chain as far as the request allows it.
-fn allowed(request: &CreateRequest) -> Result<Vec<Rung>, ApiError> {
-    let chain = backend::all().map(Rung::Backend).into_iter().chain([Rung::Checkout]);
+fn allowed(rules: Rules<'_>) -> Result<Vec<Rung>, ApiError> {
+    let Rules { request, backends } = rules;
+    let all = || backend::all().map(Rung::Backend).into_iter().chain([Rung::Checkout]);
+    // A backend that was asked for is used whatever the configuration says.
+    let chain: Vec<Rung> = match backends.filter(|_| request.backend.is_none()) {
+        None => all().collect(),
+        Some(kinds) => {
+            kinds.iter().filter_map(|kind| all().find(|rung| rung.kind() == *kind)).collect()
+        }
+    };
     let rungs: Vec<Rung> = chain
+        .into_iter()
         .filter(|rung| request.backend.is_none_or(|wanted| wanted == rung.kind()))
         .filter(|rung| match request.cow {
             CowPolicy::Auto => true,

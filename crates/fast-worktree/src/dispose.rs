@@ -7,13 +7,14 @@ use git_cli::{ADMIN_PARENT, Admin, Context, Git};
 use pool_db::{Registry, Worktree as Row, marker};
 
 use crate::api::ApiError;
+use crate::plain;
 
 /// Takes it away: registration first, so that git never sees a worktree that is half gone, then
 /// files, then the row. What a process that died began is taken up where it stopped.
 pub(crate) fn dispose(git: &Git, registry: &Registry, row: &Row) -> Result<(), ApiError> {
     let was_finished = row.trash_path.is_some();
     if !was_finished {
-        take_back(row)?;
+        take_back(registry, row)?;
     }
     if let Some(admin) = &row.admin_dir {
         Admin { path: admin.clone() }.unregister()?;
@@ -25,6 +26,9 @@ pub(crate) fn dispose(git: &Git, registry: &Registry, row: &Row) -> Result<(), A
     }
     if !was_finished && let Some(branch) = &row.branch {
         delete_branch(git, row, branch)?;
+    }
+    if row.is_plain() {
+        fs_sys::remove_tree(&plain::state_dir(registry, row))?;
     }
     match registry.delete(row.id, row.epoch) {
         // Somebody else has finished it meanwhile.
@@ -40,7 +44,10 @@ pub(crate) fn branch_message(row: &Row) -> String {
 
 /// Whether what is at `tree` is this very worktree: its `.git` names the admin directory, whose name
 /// is the worktree's id.
-pub(crate) fn is_tree_of(row: &Row, tree: &Path) -> bool {
+pub(crate) fn is_tree_of(registry: &Registry, row: &Row, tree: &Path) -> bool {
+    if row.is_plain() {
+        return plain::is_tree_of(registry, row, tree);
+    }
     let Some(admin) = &row.admin_dir else {
         // A standalone tree has its marker in its own repository.
         let marker = marker::read(&tree.join(".git").join(marker::FILE_NAME));
@@ -51,8 +58,9 @@ pub(crate) fn is_tree_of(row: &Row, tree: &Path) -> bool {
 }
 
 /// A making that got as far as its place and no further goes back, so that nobody sees it go.
-fn take_back(row: &Row) -> Result<(), ApiError> {
-    let Some(wrapper) = row.making_path.as_deref().filter(|_| is_tree_of(row, &row.path)) else {
+fn take_back(registry: &Registry, row: &Row) -> Result<(), ApiError> {
+    let is_published = is_tree_of(registry, row, &row.path);
+    let Some(wrapper) = row.making_path.as_deref().filter(|_| is_published) else {
         return Ok(());
     };
     // Of the last two steps of a making, the first takes the private directory away.

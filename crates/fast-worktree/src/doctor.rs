@@ -10,34 +10,41 @@ use pool_db::{Registry, State, Worktree as Row, marker};
 use crate::api::{
     ApiError, BackendHealth, Debris, DebrisKind, DoctorRequest, DoctorResponse, Repair, Unsaved,
 };
-use crate::place;
+use crate::config::Configuration;
+use crate::create::sample_file;
+use crate::place::{self, Store};
+use crate::plain;
 use crate::reclaim::is_abandoned;
 use crate::remove::{Presence, presence};
-use crate::row::git_dir;
 use crate::service::Service;
 use crate::source::Source;
 
 impl Service {
     /// Says what works and what is out of order, and on request puts in order what is fwt's own.
     pub(crate) fn doctor(&self, request: &DoctorRequest) -> Result<DoctorResponse, ApiError> {
-        let source = Source::open(&self.git, &request.directory.0).ok();
+        let registry = Registry::open_existing(&self.settings.home)?;
+        let source = Source::open(&self.git, registry.as_ref(), &request.directory.0).ok();
         // Where no store can be made, that is told by the backends that are missing.
-        let store =
-            source.as_ref().and_then(|source| place::store(&self.settings.home, source).ok());
+        let store = source.as_ref().and_then(|source| {
+            let user_file = self.settings.config.as_deref();
+            let configuration = Configuration::load(registry.as_ref(), user_file, source).ok()?;
+            let chosen = configuration.store.as_deref();
+            place::store(Store { home: &self.settings.home, chosen }, source).ok()
+        });
         let backends = match (&store, &source) {
             (Some(store), Some(source)) => backends(store, source),
             _ => Vec::new(),
         };
         let mut debris = Vec::new();
         let mut worktrees = 0;
-        if let Some(registry) = Registry::open_existing(&self.settings.home)? {
+        if let Some(registry) = &registry {
             let rows = registry.list_all()?;
             worktrees = rows.len() as u64;
             for row in &rows {
-                debris.extend(self.look_at_row(&registry, row, request.repair)?);
+                debris.extend(self.look_at_row(registry, row, request.repair)?);
             }
             let stores = stores(&rows, store.as_deref(), &self.settings.home);
-            debris.extend(self.look_at_stores(&registry, &rows, &stores, request.repair)?);
+            debris.extend(self.look_at_stores(registry, &rows, &stores, request.repair)?);
         }
         let git = self.git.version().unwrap_or_else(|error| error.to_string());
         let home = self.settings.home.clone().into();
@@ -58,9 +65,9 @@ impl Service {
                 (DebrisKind::HalfRemoved, "the process that removed it is gone".to_owned())
             }
             State::Making | State::Removing | State::Condemned => return Ok(None),
-            State::Held | State::Ready => match presence(row) {
+            State::Held | State::Ready => match presence(registry, row) {
                 Ok(Presence::Whole) => return Ok(None),
-                Ok(Presence::Gone) if fs_sys::exists(&git_dir(row, &row.path))? => (
+                Ok(Presence::Gone) if is_registered(registry, row)? => (
                     DebrisKind::Missing,
                     "its directory is gone, its registration is there".to_owned(),
                 ),
@@ -78,9 +85,11 @@ impl Service {
         if repair == Repair::Debris {
             let done = match kind {
                 DebrisKind::HalfMade | DebrisKind::HalfRemoved => {
-                    self.take_over(registry, row.clone(), Unsaved::Keep)
+                    self.take_over(registry, row.clone(), Unsaved::Keep).map(drop)
                 }
-                DebrisKind::Gone => self.remove_held(registry, row.clone(), Unsaved::Keep),
+                DebrisKind::Gone => {
+                    self.remove_held(registry, row.clone(), Unsaved::Keep).map(drop)
+                }
                 // A disk that is not mounted looks like this: the tree may come back.
                 DebrisKind::Missing | DebrisKind::WithoutRow | DebrisKind::Foreign => {
                     return Ok(Some(debris));
@@ -109,12 +118,13 @@ impl Service {
             .flatten()
             .map(PathBuf::as_path)
             .collect();
+        let copies = plain::markers(registry);
         let mut debris = Vec::new();
         for path in stores.iter().flat_map(|store| trees_in(store)) {
             if known.contains(path.as_path()) {
                 continue;
             }
-            let found = marker_of(&path).filter(|row| row.path == path);
+            let found = marker_of(&path, &copies).filter(|row| row.path == path);
             let mut entry = Debris {
                 kind: if found.is_some() { DebrisKind::WithoutRow } else { DebrisKind::Foreign },
                 id: found.as_ref().map(|row| row.id.to_string()),
@@ -136,12 +146,7 @@ impl Service {
 }
 
 fn backends(store: &Path, source: &Source) -> Vec<BackendHealth> {
-    let sample =
-        fs_sys::list(&source.root).unwrap_or_default().into_iter().find_map(|(name, kind)| {
-            let path = source.root.join(name);
-            let is_useful = kind == fs_sys::Kind::File && fs_sys::stat(&path).ok()?.size > 0;
-            is_useful.then_some(path)
-        });
+    let sample = sample_file(source.root());
     let site = Site { dest: store, sample: sample.as_deref() };
     let of = |kind, support| match support {
         Support::Yes => BackendHealth { backend: kind, reason: None, detail: None },
@@ -182,8 +187,18 @@ fn trees_in(directory: &Path) -> Vec<PathBuf> {
     entries.into_iter().map(|(name, _)| directory.join(name)).collect()
 }
 
-/// The marker of the tree at `path`: in its own repository, or where its `.git` file points.
-fn marker_of(path: &Path) -> Option<Row> {
+/// Whether what is kept of the tree outside of it is there.
+fn is_registered(registry: &Registry, row: &Row) -> Result<bool, ApiError> {
+    Ok(fs_sys::exists(&plain::kept_dir(registry, row))?)
+}
+
+/// The marker of the tree at `path`: in its own repository, or where its `.git` file points, or among
+/// those of the copies of plain directories.
+fn marker_of(path: &Path, copies: &[Row]) -> Option<Row> {
+    if let Some(copy) = copies.iter().find(|copy| copy.path == path) {
+        let is_ours = crate::identity::of(path).is_ok_and(|found| Some(found) == copy.directory);
+        return is_ours.then(|| copy.clone());
+    }
     let git = path.join(".git");
     let git_dir = match fs_sys::read_file(&git) {
         Ok(content) => git_cli::git_file_target(&content)?,

@@ -10,20 +10,24 @@
 
 pub mod api;
 mod chain;
+mod config;
 mod create;
 mod dispose;
 mod doctor;
+mod hook;
 mod identity;
 mod list;
 mod manifest;
 mod name;
 mod place;
+mod plain;
 mod reclaim;
 mod remove;
 mod row;
 mod service;
 mod source;
 mod stamp;
+mod trust;
 
 pub use backend::{Kind, Reason};
 pub use copy_engine::{Cancel, Progress};

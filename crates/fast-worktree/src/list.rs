@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use pool_db::{Registry, Worktree as Row};
+use pool_db::{Registry, RepositoryIdentity, Worktree as Row};
 
 use crate::api::{ApiError, Code, ListRequest, ListResponse, ShowRequest, Worktree};
 use crate::identity;
@@ -21,12 +21,28 @@ impl Service {
         };
         let rows = match &request.source {
             None => registry.list_all()?,
-            Some(source) => {
-                let repository = open_repository(&self.git, &source.0)?;
-                registry.list(&identity::of(&repository.common_dir)?)?
-            }
+            Some(source) => registry.list(&self.origin_of(&registry, &source.0)?)?,
         };
         Ok(ListResponse { worktrees: rows.iter().map(describe).collect() })
+    }
+
+    /// What the trees that are meant at `directory` were made from: in a tree of ours its origin, else
+    /// the repository, else the plain directory.
+    fn origin_of(
+        &self,
+        registry: &Registry,
+        directory: &Path,
+    ) -> Result<RepositoryIdentity, ApiError> {
+        if let Some(row) = registry.find_by_path_containing(&resolved(directory))? {
+            return Ok(row.repository.identity);
+        }
+        match open_repository(&self.git, directory) {
+            Ok(repository) => identity::of(&repository.common_dir),
+            Err(error) if error.code == Code::NotARepository => {
+                plain_origin(registry, directory)?.ok_or(error)
+            }
+            Err(error) => Err(error),
+        }
     }
 
     pub(crate) fn show(&self, request: &ShowRequest) -> Result<Worktree, ApiError> {
@@ -51,9 +67,8 @@ impl Service {
         {
             return Ok(row);
         }
-        if let Ok(repository) = open_repository(&self.git, directory)
-            && let Some(row) =
-                registry.find_by_name(&identity::of(&repository.common_dir)?, wanted)?
+        if let Ok(origin) = self.origin_of(registry, directory)
+            && let Some(row) = registry.find_by_name(&origin, wanted)?
         {
             return Ok(row);
         }
@@ -76,6 +91,21 @@ impl Service {
             }
         }
     }
+}
+
+/// The plain directory at or above `directory` that trees were made of.
+fn plain_origin(
+    registry: &Registry,
+    directory: &Path,
+) -> Result<Option<RepositoryIdentity>, ApiError> {
+    for ancestor in fs_sys::canonicalize(directory)?.ancestors() {
+        // What may not be opened is nothing that anybody copied.
+        let Ok(identity) = identity::of(ancestor) else { continue };
+        if !registry.list(&identity)?.is_empty() {
+            return Ok(Some(identity));
+        }
+    }
+    Ok(None)
 }
 
 /// The path with links resolved as far as it exists: rows hold resolved paths.

@@ -10,6 +10,9 @@ use crate::api::{ApiError, Code, CreateRequest};
 use crate::name;
 use crate::source::Source;
 
+/// What the name of a store on another file system begins with; the user id follows.
+pub(crate) const STORE_PREFIX: &str = ".fwt-";
+
 /// Where a worktree goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {
@@ -19,16 +22,24 @@ pub(crate) struct Place {
     pub(crate) placement: Placement,
 }
 
+/// What says where stores are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Store<'a> {
+    pub(crate) home: &'a Path,
+    /// The store of the configuration, if it names one.
+    pub(crate) chosen: Option<&'a Path>,
+}
+
 /// Chooses the place for a tree named `name`. Makes nothing but the store's own directory.
 pub(crate) fn choose(
-    home: &Path,
+    wanted: Store<'_>,
     source: &Source,
     request: &CreateRequest,
     name: &str,
 ) -> Result<Place, ApiError> {
     let (path, placement) = match &request.at {
         Some(at) => (resolve(&at.0)?, Placement::At),
-        None => (in_store(&store(home, source)?, source, name), Placement::Store),
+        None => (in_store(&store(wanted, source)?, source, name), Placement::Store),
     };
     require_outside(&path, source)?;
     Ok(Place { path, placement })
@@ -72,8 +83,7 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
 }
 
 fn require_outside(path: &Path, source: &Source) -> Result<(), ApiError> {
-    let repository = &source.repository;
-    for inside in [&source.root, &repository.git_dir, &repository.common_dir] {
+    for inside in source.own_directories() {
         let inside = fs_sys::canonicalize(inside)?;
         if path.starts_with(&inside) {
             let text = format!("{} is inside the source {}", path.display(), inside.display());
@@ -85,29 +95,32 @@ fn require_outside(path: &Path, source: &Source) -> Result<(), ApiError> {
 }
 
 fn in_store(store: &Path, source: &Source, name: &str) -> PathBuf {
-    let common_dir = &source.repository.common_dir;
-    let named =
-        if common_dir.ends_with(".git") { common_dir.parent() } else { Some(&**common_dir) };
+    let common_dir = source.common_dir();
+    let named = if common_dir.ends_with(".git") { common_dir.parent() } else { Some(common_dir) };
     let named = named.and_then(Path::file_name).unwrap_or_default().to_string_lossy();
-    let hash = name::short_hash(source.identity.to_string().as_bytes());
+    let hash = name::short_hash(source.identity().to_string().as_bytes());
     let repository = format!("{}-{hash}", name::slug(&named));
     store.join("worktrees").join(repository).join(name::directory(name))
 }
 
-/// The store for trees of `source`: on its file system where that can be, since nothing is shared
+/// The store for trees of `source`: the one that was chosen, else on its file system where that can be, since nothing is shared
 /// across two; else in `home`.
-pub(crate) fn store(home: &Path, source: &Source) -> Result<PathBuf, ApiError> {
+pub(crate) fn store(wanted: Store<'_>, source: &Source) -> Result<PathBuf, ApiError> {
+    let Store { home, chosen } = wanted;
+    if let Some(chosen) = chosen {
+        return chosen_store(chosen, source);
+    }
     // Before it is made: nothing of ours ever appears in a source.
     if let Ok(home) = resolve(home) {
         require_outside(&home, source)?;
     }
     fs_sys::make_dirs(home, Mode(0o700))?;
     let home = fs_sys::canonicalize(home)?;
-    let root = fs_sys::open_dir(&source.root)?;
+    let root = fs_sys::open_dir(source.root())?;
     if is_same_file_system(&fs_sys::open_dir(&home)?, &root)? {
         return Ok(home);
     }
-    let own = OsString::from(format!(".fwt-{}", fs_sys::process::effective_user()));
+    let own = OsString::from(format!("{STORE_PREFIX}{}", fs_sys::process::effective_user()));
     for directory in ancestors_on_mount(&root)? {
         let store = directory.join(&own);
         if may_hold_store(&store, source)? && make_private(&store)? {
@@ -115,6 +128,25 @@ pub(crate) fn store(home: &Path, source: &Source) -> Result<PathBuf, ApiError> {
         }
     }
     Ok(home)
+}
+
+/// The store that the configuration names, made if it is not there.
+fn chosen_store(chosen: &Path, source: &Source) -> Result<PathBuf, ApiError> {
+    require_outside(&resolve(chosen)?, source)?;
+    fs_sys::make_dirs(chosen, Mode(0o700))?;
+    let store = fs_sys::canonicalize(chosen)?;
+    let wrong = |why: &str| {
+        let text = format!("{} cannot be a store: {why}", store.display());
+        ApiError::new(Code::BadConfig, text).with_hint("choose another directory as store")
+    };
+    let dir = fs_sys::open_dir(&store)?;
+    if matches!(FileSystem::of(&dir)?, FileSystem::Network | FileSystem::Fuse) {
+        return Err(wrong("it is on a network or FUSE mount"));
+    }
+    if !is_private(&store)? {
+        return Err(wrong("others than its owner may enter it, or it is another user's"));
+    }
+    Ok(store)
 }
 
 fn is_same_file_system(one: &Dir, other: &Dir) -> fs_sys::Result<bool> {
@@ -154,12 +186,14 @@ fn may_hold_store(store: &Path, source: &Source) -> Result<bool, ApiError> {
 fn make_private(store: &Path) -> fs_sys::Result<bool> {
     match fs_sys::make_dir(store, Mode(0o700)) {
         Ok(()) => Ok(true),
-        Err(error) if error.kind == ErrorKind::Exists => {
-            let stat = fs_sys::stat(store)?;
-            let is_ours = stat.owner.uid == fs_sys::process::effective_user();
-            Ok(stat.kind == Kind::Directory && is_ours && stat.mode.is_private())
-        }
+        Err(error) if error.kind == ErrorKind::Exists => is_private(store),
         Err(error) if matches!(error.kind, ErrorKind::Denied | ErrorKind::ReadOnly) => Ok(false),
         Err(error) => Err(error),
     }
+}
+
+fn is_private(store: &Path) -> fs_sys::Result<bool> {
+    let stat = fs_sys::stat(store)?;
+    let is_ours = stat.owner.uid == fs_sys::process::effective_user();
+    Ok(stat.kind == Kind::Directory && is_ours && stat.mode.is_private())
 }

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use fs_sys::process::{Liveness, liveness, this_process};
 use pool_db::{Registry, State, Worktree as Row};
 
-use crate::api::{ApiError, CreateRequest, Unsaved};
+use crate::api::{ApiError, CreateRequest, HookReport, Unsaved};
 use crate::create::discard;
-use crate::dispose::dispose;
+use crate::dispose::{dispose, is_tree_of};
 use crate::place;
 use crate::service::Service;
 use crate::source::Source;
@@ -24,7 +24,7 @@ impl Service {
     ) -> Result<(), ApiError> {
         let place: Option<PathBuf> = request.at.as_ref().and_then(|at| place::resolve(&at.0).ok());
         for row in registry.list_unfinished()? {
-            let is_same_repository = row.repository.identity == source.identity;
+            let is_same_repository = row.repository.identity == source.identity();
             let is_same_name = is_same_repository && request.name.as_ref() == Some(&row.name);
             let is_same_branch =
                 is_same_repository && row.branch.is_some() && request.branch == row.branch;
@@ -47,13 +47,20 @@ impl Service {
         registry: &Registry,
         mut row: Row,
         unsaved: Unsaved,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Option<HookReport>, ApiError> {
         match row.state {
-            State::Making => discard(&self.git, registry, &row),
+            State::Making => {
+                // What its setup began is ended, if it got as far as that.
+                let is_published = is_tree_of(registry, &row, &row.path);
+                let report = if is_published { self.clean_up(registry, &row) } else { None };
+                discard(&self.git, registry, &row)?;
+                Ok(report)
+            }
             State::Removing => {
                 row.maker = this_process();
                 registry.update(&row)?;
-                dispose(&self.git, registry, &row)
+                dispose(&self.git, registry, &row)?;
+                Ok(None)
             }
             State::Condemned => {
                 row.epoch =
@@ -61,7 +68,7 @@ impl Service {
                 row.state = State::Held;
                 self.remove_held(registry, row, unsaved)
             }
-            State::Held | State::Ready => Ok(()),
+            State::Held | State::Ready => Ok(None),
         }
     }
 }

@@ -28,13 +28,14 @@ pub(crate) fn describe(row: &Row) -> Worktree {
         state: state(row),
         backend: kind(row),
         passed_over: row.passed_over.iter().map(passed_over).collect(),
-        base: row.base.as_ref().map_or_else(unknown_base, base),
+        base: row.base.as_ref().map_or_else(no_base, base),
         head,
         branch,
         carry: carry(row),
         carried: Carried::default(),
         included: Vec::new(),
         skipped: Vec::new(),
+        hooks: Vec::new(),
         stats: None,
         elapsed_ms: None,
         lease: None,
@@ -49,13 +50,18 @@ fn state(row: &Row) -> State {
         RowState::Ready => State::Ready,
         RowState::Condemned => State::Condemned,
         RowState::Removing => State::Removing,
-        RowState::Held => match fs_sys::stat(&row.path.join(".git")) {
+        RowState::Held => match fs_sys::stat(&proof(row)) {
             Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory) => {
                 State::Missing
             }
             _ => State::Held,
         },
     }
+}
+
+/// What is there as long as the tree is.
+fn proof(row: &Row) -> PathBuf {
+    if row.is_plain() { row.path.clone() } else { row.path.join(".git") }
 }
 
 /// HEAD from its file: no process is spawned to list trees. A branch's commit is looked up among the
@@ -106,8 +112,9 @@ fn base(base: &pool_db::Base) -> Base {
     Base { rev: base.rev.clone(), commit: base.commit.clone(), from: base.from.clone() }
 }
 
-fn unknown_base() -> Base {
-    Base { rev: String::new(), commit: String::new(), from: "unknown".to_owned() }
+/// A copy of a plain directory starts at no commit.
+fn no_base() -> Base {
+    Base { rev: String::new(), commit: String::new(), from: "directory".to_owned() }
 }
 
 fn passed_over(passed: &pool_db::PassedOver) -> PassedOver {

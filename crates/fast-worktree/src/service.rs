@@ -17,6 +17,10 @@ pub struct Settings {
     pub home: PathBuf,
     /// What git sees of the environment.
     pub environment: Environment,
+    /// The user's configuration file, which need not exist.
+    pub config: Option<PathBuf>,
+    /// Hears what hooks say on their standard output and error.
+    pub hear: fn(&[u8]),
     /// The wall clock.
     pub clock: fn() -> Time,
 }
@@ -68,6 +72,7 @@ impl Api for Service {
             }
             Request::RemoveWorktree(request) => self.remove(&request).map(Response::Removed),
             Request::Doctor(request) => self.doctor(&request).map(Response::Doctor),
+            Request::Trust(request) => self.trust(&request).map(Response::Trusted),
         }
     }
 }

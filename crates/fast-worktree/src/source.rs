@@ -1,17 +1,26 @@
-//! The checkout that trees are made from.
+//! What trees are made from: a checkout of a git repository, or a plain directory.
 
 use std::path::{Path, PathBuf};
 
 use fs_sys::{ErrorKind, Kind};
 use git_cli::{Config, Git, Located, Repository};
-use pool_db::RepositoryIdentity;
+use pool_db::{Registry, RepositoryIdentity, State, Worktree as Row};
 
 use crate::api::{ApiError, Code};
 use crate::identity;
 
+/// What trees are made from.
+#[derive(Debug)]
+pub(crate) enum Source {
+    /// A checkout of a git repository.
+    Checkout(Box<Checkout>),
+    /// A directory without one.
+    Plain(PlainDirectory),
+}
+
 /// A checkout with its repository.
 #[derive(Debug)]
-pub(crate) struct Source {
+pub(crate) struct Checkout {
     /// Root of its working tree, links resolved; of a bare repository, which has none, the repository.
     pub(crate) root: PathBuf,
     pub(crate) repository: Repository,
@@ -19,10 +28,8 @@ pub(crate) struct Source {
     pub(crate) config: Config,
 }
 
-impl Source {
-    /// The checkout that `directory` is in.
-    pub(crate) fn open(git: &Git, directory: &Path) -> Result<Self, ApiError> {
-        let repository = open_repository(git, directory)?;
+impl Checkout {
+    fn new(git: &Git, repository: Repository) -> Result<Self, ApiError> {
         let root = repository.work_tree.clone().unwrap_or_else(|| repository.common_dir.clone());
         let identity = identity::of(&repository.common_dir)?;
         let config = git.config(repository.context())?;
@@ -43,6 +50,82 @@ impl Source {
     pub(crate) fn has_worktree_config(&self) -> bool {
         self.config.flag("extensions.worktreeconfig") == Some(true)
     }
+}
+
+/// A directory without a repository.
+#[derive(Debug)]
+pub(crate) struct PlainDirectory {
+    /// Where it is, links resolved.
+    pub(crate) root: PathBuf,
+    /// What its trees belong to: itself, or, if it is a tree of ours, what that was made from.
+    pub(crate) origin: pool_db::Repository,
+}
+
+impl Source {
+    /// What `directory` is in. A copy of ours is recognised by its row: above it there may be a
+    /// repository that has nothing to do with it.
+    pub(crate) fn open(
+        git: &Git,
+        registry: Option<&Registry>,
+        directory: &Path,
+    ) -> Result<Self, ApiError> {
+        let copy = registry.map(|registry| plain_tree(registry, directory)).transpose()?;
+        if let Some(row) = copy.flatten() {
+            return Ok(Self::Plain(PlainDirectory { root: row.path, origin: row.repository }));
+        }
+        match open_repository(git, directory) {
+            Ok(repository) => Ok(Self::Checkout(Box::new(Checkout::new(git, repository)?))),
+            Err(error) if error.code == Code::NotARepository => {
+                let root = fs_sys::canonicalize(directory)?;
+                let identity = identity::of(&root)?;
+                let origin = pool_db::Repository { common_dir: root.clone(), identity };
+                Ok(Self::Plain(PlainDirectory { root, origin }))
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Root of its files.
+    pub(crate) fn root(&self) -> &Path {
+        match self {
+            Self::Checkout(checkout) => &checkout.root,
+            Self::Plain(directory) => &directory.root,
+        }
+    }
+
+    /// What tells it apart from any other.
+    pub(crate) fn identity(&self) -> RepositoryIdentity {
+        match self {
+            Self::Checkout(checkout) => checkout.identity,
+            Self::Plain(directory) => directory.origin.identity,
+        }
+    }
+
+    /// The directory that has this identity: the repository's, or the plain directory.
+    pub(crate) fn common_dir(&self) -> &Path {
+        match self {
+            Self::Checkout(checkout) => &checkout.repository.common_dir,
+            Self::Plain(directory) => &directory.origin.common_dir,
+        }
+    }
+
+    /// The directories in which nothing of ours may be.
+    pub(crate) fn own_directories(&self) -> Vec<&Path> {
+        match self {
+            Self::Checkout(checkout) => {
+                let Checkout { root, repository, .. } = &**checkout;
+                vec![root, &repository.git_dir, &repository.common_dir]
+            }
+            Self::Plain(directory) => vec![&directory.root],
+        }
+    }
+}
+
+/// The tree without a repository that `directory` is in.
+fn plain_tree(registry: &Registry, directory: &Path) -> Result<Option<Row>, ApiError> {
+    let Ok(resolved) = fs_sys::canonicalize(directory) else { return Ok(None) };
+    let found = registry.find_by_path_containing(&resolved)?;
+    Ok(found.filter(|row| row.is_plain() && row.state == State::Held))
 }
 
 /// The repository of `directory`, or why there is none.

@@ -45,3 +45,25 @@ pub fn effective_user() -> u32 {
 pub fn effective_group() -> u32 {
     rustix::process::getegid().as_raw()
 }
+
+/// How a group of processes is made to end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ending {
+    /// SIGTERM: it may clean up.
+    Asked,
+    /// SIGKILL.
+    Forced,
+}
+
+/// Ends the process group that `leader` began. One that is gone is no error.
+pub fn end_group(leader: u32, ending: Ending) {
+    use rustix::process::{Pid, Signal, kill_process_group};
+    let signal = match ending {
+        Ending::Asked => Signal::TERM,
+        Ending::Forced => Signal::KILL,
+    };
+    let Some(group) = i32::try_from(leader).ok().and_then(Pid::from_raw) else { return };
+    if let Err(error) = kill_process_group(group, signal) {
+        tracing::debug!(%error, leader, "the process group is gone");
+    }
+}

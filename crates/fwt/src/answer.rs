@@ -50,6 +50,10 @@ pub(crate) fn print(
             printer.say(&talk::removed(removed));
             Ok(())
         }
+        Response::Trusted(trusted) => {
+            printer.say(&talk::trusted(trusted));
+            Ok(())
+        }
         Response::Doctor(doctor) => printer::data(health::report(doctor).as_bytes()),
     }
 }
@@ -60,7 +64,9 @@ pub(crate) fn undelivered(response: &Response) -> Option<String> {
         Response::Worktree(worktree) => {
             Some(format!("the worktree {} is at {}", worktree.name, worktree.path.0.display()))
         }
-        Response::List(_) | Response::Removed(_) | Response::Doctor(_) => None,
+        Response::List(_) | Response::Removed(_) | Response::Doctor(_) | Response::Trusted(_) => {
+            None
+        }
     }
 }
 

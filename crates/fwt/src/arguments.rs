@@ -7,6 +7,7 @@ use clap::builder::{PossibleValuesParser, TypedValueParser as _};
 use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum, ValueHint};
 use clap_complete::Shell;
 use fast_worktree::Kind;
+use fast_worktree::api::TreeOwner;
 
 use crate::help;
 
@@ -65,6 +66,8 @@ pub(crate) enum Command {
     Rm(RemoveArguments),
     /// Say what works here, and what is out of order
     Doctor(DoctorArguments),
+    /// Let the `fwt.toml` of a source name commands, as it is now
+    Trust(TrustArguments),
     /// Print the JSON Schema of requests, responses and errors
     Schema,
     /// Print completions for a shell
@@ -72,6 +75,17 @@ pub(crate) enum Command {
         /// Which shell
         shell: Shell,
     },
+}
+
+/// Which source to trust.
+#[derive(Debug, Args)]
+pub(crate) struct TrustArguments {
+    /// A directory in it [default: the current one]
+    #[arg(value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) source: Option<PathBuf>,
+    /// Trust no file of this source any more
+    #[arg(long)]
+    pub(crate) revoke: bool,
 }
 
 /// What to put in order.
@@ -121,6 +135,9 @@ pub(crate) struct CreateArguments {
     /// Fetch from all remotes before the revision is looked up
     #[arg(long)]
     pub(crate) fetch: bool,
+    /// Give the tree to another user, by number; needs root
+    #[arg(long, value_name = "UID:GID", value_parser = owner)]
+    pub(crate) owner: Option<TreeOwner>,
 }
 
 /// What becomes of files under the `lfs` filter.
@@ -204,6 +221,17 @@ fn backend_parser() -> impl clap::builder::TypedValueParser<Value = Kind> {
     })
 }
 
+/// Numbers only: names are looked up in a database that a sandbox may not share.
+fn owner(text: &str) -> Result<TreeOwner, String> {
+    let numbers = text
+        .split_once(':')
+        .and_then(|(uid, gid)| Some(TreeOwner { uid: uid.parse().ok()?, gid: gid.parse().ok()? }));
+    // chown(2) takes the highest number for "leave it".
+    numbers
+        .filter(|owner| owner.uid != u32::MAX && owner.gid != u32::MAX)
+        .ok_or_else(|| "two numbers are needed, like 1000:1000".to_owned())
+}
+
 /// A path may be of any bytes, but an empty one is a variable that was not set.
 fn id_parser() -> impl clap::builder::TypedValueParser<Value = OsString> {
     clap::builder::PathBufValueParser::new().map(PathBuf::into_os_string)
@@ -231,6 +259,20 @@ mod tests {
             let global = check(words).unwrap().global;
             assert_eq!(global.directory, Some(PathBuf::from("d")), "{words}");
             assert_eq!((global.json, global.verbose), (true, 2), "{words}");
+        }
+    }
+
+    #[test]
+    fn an_owner_is_two_numbers() {
+        let create = |words: &str| {
+            let arguments = check(words).unwrap();
+            let Command::Create(create) = arguments.command else { panic!("{arguments:?}") };
+            create.owner
+        };
+        let expected = Some(TreeOwner { uid: 1000, gid: 100 });
+        assert_eq!(create("fwt create --owner 1000:100"), expected);
+        for bad in ["1000", "me:us", "1000:", "-1:0", "4294967295:0", "0:4294967295"] {
+            assert!(check(&format!("fwt create --owner {bad}")).is_err(), "{bad}");
         }
     }
 

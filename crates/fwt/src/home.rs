@@ -28,6 +28,15 @@ pub(crate) fn resolve<'a>(
     Err(ApiError::new(Code::BadRequest, message).with_hint("set FWT_HOME to an absolute path"))
 }
 
+/// The user's configuration file, `fwt/fwt.toml` where the XDG base directories have configuration.
+pub(crate) fn config_file(variables: &Variables) -> Option<PathBuf> {
+    let absolute = |name| variables.value(name).map(Path::new).filter(|path| path.is_absolute());
+    let directory = absolute("XDG_CONFIG_HOME")
+        .map(Path::to_owned)
+        .or_else(|| absolute("HOME").map(|home| home.join(".config")));
+    directory.map(|directory| directory.join("fwt/fwt.toml"))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -43,6 +52,17 @@ mod tests {
         check(&all, "/f");
         check(&all[..2], "/x/fwt");
         check(&all[..1], "/h/.local/share/fwt");
+    }
+
+    #[test]
+    fn the_configuration_is_where_configuration_is() {
+        let check = |variables: &[(&str, &str)], expected: Option<&str>| {
+            let found = config_file(&Variables::of(variables));
+            assert_eq!(found.as_deref(), expected.map(Path::new), "{variables:?}");
+        };
+        check(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "/x")], Some("/x/fwt/fwt.toml"));
+        check(&[("HOME", "/h"), ("XDG_CONFIG_HOME", "x")], Some("/h/.config/fwt/fwt.toml"));
+        check(&[], None);
     }
 
     #[test]

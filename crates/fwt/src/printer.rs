@@ -105,6 +105,13 @@ pub(crate) fn to_stderr(text: &str) {
     }
 }
 
+/// Passes on what a command of the user's says, as it comes.
+pub(crate) fn pass_on(bytes: &[u8]) {
+    if stderr().lock().write_all(bytes).is_err() {
+        // Nobody listens, and the command need not know.
+    }
+}
+
 #[derive(Serialize)]
 struct ErrorDocument<'a> {
     error: &'a ApiError,

@@ -40,6 +40,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             let request = translate::doctor(&doctor, directory).map(Request::Doctor);
             session.answer(session.ask(request), Wanted::Fields)
         }
+        Command::Trust(trust) => {
+            let request = translate::trust(&trust, directory).map(Request::Trust);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
         Command::Schema => {
             let text = format!("{:#}\n", schema::document());
             printer::finish(printer::data(text.as_bytes()), ExitCode::from(exit::DONE), None)
@@ -105,6 +109,11 @@ impl Session {
         let service = Service::new(Settings {
             home: home::resolve(&self.variables, || self.directory.current())?,
             environment: Environment::new(self.variables.all()),
+            config: home::config_file(&self.variables),
+            hear: match self.printer.talk {
+                Talk::Normal => printer::pass_on,
+                Talk::Quiet => |_| {},
+            },
             clock: clock::now,
         });
         let watch = self.watch(&request, &service);
@@ -123,7 +132,9 @@ impl Session {
     fn watch(&self, request: &Request, service: &Service) -> Option<Watch> {
         match request {
             Request::CreateWorktree(_) | Request::RemoveWorktree(_) | Request::Doctor(_) => {}
-            Request::ListWorktrees(_) | Request::ShowWorktree(_) => return None,
+            Request::ListWorktrees(_) | Request::ShowWorktree(_) | Request::Trust(_) => {
+                return None;
+            }
         }
         match interrupt::watch(service.cancel()) {
             Ok(watch) => Some(watch),

@@ -1,29 +1,60 @@
 //! What is said on standard error of what was done.
 
-use fast_worktree::api::{PassedOver, RemoveResponse, Worktree};
+use fast_worktree::api::{
+    HookOutcome, HookReport, PassedOver, RemoveResponse, TrustResponse, Worktree,
+};
 use indicatif::{BinaryBytes, HumanCount};
 
 use crate::escape;
+use crate::worktree_fields::wire_name;
 
 /// Of a worktree that was made: by what and at what cost, and who was passed over and why.
 pub(crate) fn created(worktree: &Worktree) -> String {
     let time = worktree.elapsed_ms.map(|elapsed_ms| format!(" in {elapsed_ms} ms"));
     let made = format!("made {} by {}", worktree.name, worktree.backend.name());
     let first = format!("{made}{}{}", time.unwrap_or_default(), cost(worktree));
-    if worktree.passed_over.is_empty() {
-        return first;
+    let mut lines = vec![first];
+    if !worktree.passed_over.is_empty() {
+        let passed_over: Vec<String> = worktree.passed_over.iter().map(passed_over).collect();
+        lines.push(format!("passed over {}", passed_over.join("; ")));
     }
-    let passed_over: Vec<String> = worktree.passed_over.iter().map(passed_over).collect();
-    format!("{first}\npassed over {}", passed_over.join("; "))
+    lines.extend(worktree.hooks.iter().filter_map(hook));
+    lines.join("\n")
+}
+
+/// Of a hook that did not do what it is for; one that did needs no words.
+fn hook(report: &HookReport) -> Option<String> {
+    let name = wire_name(report.hook);
+    let detail = escape::lines(report.detail.as_deref().unwrap_or_default());
+    match report.outcome {
+        HookOutcome::Done => None,
+        HookOutcome::Failed => Some(format!("the {name} hook failed: {detail}")),
+        HookOutcome::NotTrusted => Some(format!("no {name} hook ran: {detail}; fwt trust lets it")),
+    }
+}
+
+/// Of what is trusted now.
+pub(crate) fn trusted(trusted: &TrustResponse) -> String {
+    let path = escape::path(&trusted.path.0);
+    if !trusted.is_trusted {
+        return format!("no {path} is trusted any more");
+    }
+    let mut lines = vec![format!("trusted {path} as it is now")];
+    let commands = [("setup", &trusted.setup), ("cleanup", &trusted.cleanup)];
+    for (name, command) in commands {
+        if let Some(command) = command {
+            lines.push(format!("{name}: {}", escape::lines(command)));
+        }
+    }
+    lines.join("\n")
 }
 
 /// Of a worktree that was removed.
 pub(crate) fn removed(removed: &RemoveResponse) -> String {
     let first = format!("removed {} ({})", removed.name, escape::path(&removed.path.0));
-    match &removed.branch {
-        Some(branch) => format!("{first}\nits branch {branch} stays"),
-        None => first,
-    }
+    let branch = removed.branch.as_ref().map(|branch| format!("its branch {branch} stays"));
+    let hooks = removed.hooks.iter().filter_map(hook);
+    [first].into_iter().chain(branch).chain(hooks).collect::<Vec<_>>().join("\n")
 }
 
 /// Of a list without lines, which a person could take for a mistake.
@@ -81,6 +112,7 @@ mod tests {
             name: "fix".to_owned(),
             path: WirePath("/trees/a\nb".into()),
             branch: None,
+            hooks: Vec::new(),
         };
         assert_eq!(removed(&response), r"removed fix (/trees/a\nb)");
         response.branch = Some("work".to_owned());

@@ -6,12 +6,12 @@ use std::path::Path;
 use fast_worktree::Kind;
 use fast_worktree::api::{
     ApiError, Carry, Code, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs,
-    ListRequest, Mode, RemoveRequest, Repair, ShowRequest, Unsaved, WirePath,
+    ListRequest, Mode, RemoveRequest, Repair, ShowRequest, Trust, TrustRequest, Unsaved, WirePath,
 };
 
 use crate::arguments::{
     CarryArgument, CowArgument, CreateArguments, DoctorArguments, LfsArgument, ListArguments,
-    ModeArgument, RemoveArguments, ShowArguments,
+    ModeArgument, RemoveArguments, ShowArguments, TrustArguments,
 };
 use crate::directory::Directory;
 
@@ -53,6 +53,7 @@ pub(crate) fn create(
             LfsArgument::Pointer => Lfs::Pointer,
         },
         fetch: if arguments.fetch { Fetch::First } else { Fetch::Never },
+        owner: arguments.owner,
     })
 }
 
@@ -82,6 +83,19 @@ pub(crate) fn remove(
     let (worktree, directory) = worktree(arguments.worktree, directory)?;
     let unsaved = if arguments.discard { Unsaved::Discard } else { Unsaved::Keep };
     Ok(RemoveRequest { worktree, directory, unsaved })
+}
+
+/// What `trust` asks for.
+pub(crate) fn trust(
+    arguments: &TrustArguments,
+    directory: &Directory,
+) -> Result<TrustRequest, ApiError> {
+    let source = match &arguments.source {
+        Some(source) => directory.absolute(source)?,
+        None => directory.path()?,
+    };
+    let trust = if arguments.revoke { Trust::Revoke } else { Trust::Grant };
+    Ok(TrustRequest { directory: WirePath(source), trust })
 }
 
 /// What `doctor` asks for.
@@ -155,6 +169,7 @@ mod tests {
             cow: CowPolicy::Auto,
             lfs: Lfs::Reuse,
             fetch: Fetch::Never,
+            owner: None,
         };
         assert_eq!(request, expected);
     }
@@ -185,6 +200,7 @@ mod tests {
             cow: CowPolicy::Never,
             lfs: Lfs::Reuse,
             fetch: Fetch::Never,
+            owner: None,
         };
         assert_eq!(request, expected);
     }

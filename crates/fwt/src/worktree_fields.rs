@@ -105,6 +105,7 @@ pub(crate) mod tests {
             carried: Carried::default(),
             included: Vec::new(),
             skipped: Vec::new(),
+            hooks: Vec::new(),
             stats: None,
             elapsed_ms: None,
             lease: None,

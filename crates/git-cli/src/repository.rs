@@ -57,7 +57,10 @@ pub enum Located {
 
 /// Looks for a `.git` from `directory` upward, to explain a refusal of git's.
 pub fn locate(directory: &Path) -> Located {
-    for above in directory.ancestors() {
+    // git does not look beyond the file system that it starts on.
+    let device = |path: &Path| fs_sys::stat_following(path).map(|stat| stat.dev).ok();
+    let start = device(directory);
+    for above in directory.ancestors().take_while(|above| device(above) == start) {
         let path = above.join(".git");
         if let Ok(stat) = fs_sys::stat_following(&path) {
             return Located::Repository { path, owner: stat.owner.uid };

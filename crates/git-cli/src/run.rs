@@ -27,6 +27,11 @@ impl Environment {
         Self { program: PathBuf::from("git"), variables }
     }
 
+    /// The variables, for other programs that run in a tree.
+    pub fn variables(&self) -> impl Iterator<Item = (&OsStr, &OsStr)> {
+        self.variables.iter().map(|(name, value)| (&**name, &**value))
+    }
+
     /// Where attributes outside a repository may be, the default places of `gitattributes(5)`: the
     /// person's, and the system's by the common prefixes git is built with.
     pub fn attribute_files(&self) -> Vec<PathBuf> {

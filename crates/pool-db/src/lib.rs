@@ -23,6 +23,7 @@ mod repository;
 mod row;
 mod schema;
 mod state;
+mod trust;
 mod worktree;
 
 pub use error::{Error, Holder, Result};

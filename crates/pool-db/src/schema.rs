@@ -13,7 +13,8 @@ pub(crate) const KNOWN: usize = STEPS.len();
 ///
 /// Name and path are unique among rows that are not being removed: a removed tree's files may take
 /// a while to go, and meanwhile its name can be used again.
-const STEPS: &[&str] = &["
+const STEPS: &[&str] = &[
+    "
 CREATE TABLE worktrees (
     id             TEXT    NOT NULL PRIMARY KEY,
     nonce          TEXT    NOT NULL,
@@ -43,7 +44,18 @@ CREATE TABLE worktrees (
 CREATE UNIQUE INDEX worktrees_by_name ON worktrees (repository_key, name)
     WHERE state <> 'removing';
 CREATE UNIQUE INDEX worktrees_by_path ON worktrees (path) WHERE state <> 'removing';
-"];
+",
+    "
+ALTER TABLE worktrees ADD COLUMN directory TEXT;
+ALTER TABLE worktrees ADD COLUMN cleanup TEXT;
+CREATE TABLE trusted (
+    repository_key TEXT    NOT NULL,
+    content        TEXT    NOT NULL,
+    trusted_at     INTEGER NOT NULL,
+    PRIMARY KEY (repository_key, content)
+) STRICT;
+",
+];
 
 /// The version of a database.
 pub(crate) fn version(connection: &Connection) -> rusqlite::Result<usize> {

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::id::{Nonce, WorktreeId};
 use crate::names::stable_names;
-use crate::repository::Repository;
+use crate::repository::{Repository, RepositoryIdentity};
 use crate::state::State;
 
 /// How long a rebuilt worktree counts as leased: leases were only in the lost database, and seven
@@ -57,7 +57,7 @@ pub struct Worktree {
     pub passed_over: Vec<PassedOver>,
     /// What it started with.
     pub carry: String,
-    /// The commit it started at; none for a plain directory or an unborn HEAD.
+    /// The commit it started at; none for a copy of a plain directory.
     #[serde(default)]
     pub base: Option<Base>,
     /// The branch it was made on; none if detached.
@@ -73,6 +73,10 @@ pub struct Worktree {
     /// When its row was made again from its marker, in seconds since 1970. Only rows have it.
     #[serde(skip)]
     pub rebuilt_at: Option<i64>,
+    /// What tells the tree's directory apart; only for a copy of a plain directory, in which nothing
+    /// else says whose it is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub directory: Option<RepositoryIdentity>,
     /// What a later program put into the marker; kept as it is.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,
@@ -121,6 +125,11 @@ pub struct Base {
 }
 
 impl Worktree {
+    /// Whether it is a copy of a plain directory, without a repository.
+    pub fn is_plain(&self) -> bool {
+        self.base.is_none()
+    }
+
     /// Until when a rebuilt worktree counts as leased by nobody knows whom.
     pub fn leased_by_unknown_until(&self) -> Option<i64> {
         self.rebuilt_at.map(|at| at.saturating_add(REBUILT_LEASE_SECONDS))

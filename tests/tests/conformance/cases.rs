@@ -10,6 +10,7 @@ mod hand_over;
 mod modes;
 mod names;
 mod places;
+mod plain;
 mod refusals;
 mod revisions;
 mod sharing;
@@ -33,6 +34,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         modes::CASES,
         names::CASES,
         places::CASES,
+        plain::CASES,
         refusals::CASES,
         revisions::CASES,
         sharing::CASES,

@@ -54,10 +54,14 @@ codes! {
     Registry "registry" 1,
     /// A tracked file never held still.
     KeepsChanging "keeps-changing" 1,
+    /// A command that was to run in the tree failed.
+    HookFailed "hook-failed" 1,
     /// A name that cannot be one.
     BadName "bad-name" 2,
     /// Flags that exclude each other.
     BadRequest "bad-request" 2,
+    /// A configuration file that cannot be meant.
+    BadConfig "bad-config" 2,
     /// The destination is inside the source or its repository.
     DestinationInsideSource "destination-inside-source" 2,
     /// No such directory.

@@ -20,6 +20,40 @@ pub enum Request {
     RemoveWorktree(RemoveRequest),
     /// Say what works here, and what is out of order.
     Doctor(DoctorRequest),
+    /// Trust a source's configuration file, or no more.
+    Trust(TrustRequest),
+}
+
+/// Trust a source's configuration file, or no more.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TrustRequest {
+    /// A directory in the source; absolute.
+    pub directory: WirePath,
+    /// Whether trust is given or taken back.
+    #[serde(default)]
+    pub trust: Trust,
+}
+
+/// Whether a source's configuration file may name commands.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Trust {
+    /// The file as it is now may.
+    #[default]
+    Grant,
+    /// No file of this source may.
+    Revoke,
+}
+
+/// To whom a tree is given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct TreeOwner {
+    /// User id.
+    pub uid: u32,
+    /// Group id.
+    pub gid: u32,
 }
 
 /// Say what works here, and what is out of order.
@@ -83,6 +117,9 @@ pub struct CreateRequest {
     /// Whether the remotes are asked first.
     #[serde(default)]
     pub fetch: Fetch,
+    /// Whom the tree belongs to; the caller without one.
+    #[serde(default)]
+    pub owner: Option<TreeOwner>,
 }
 
 /// What becomes of files under the `lfs` filter.

@@ -18,6 +18,8 @@ pub enum Response {
     Removed(RemoveResponse),
     /// What works and what is out of order.
     Doctor(DoctorResponse),
+    /// What is trusted now.
+    Trusted(TrustResponse),
 }
 
 /// A worktree.
@@ -53,6 +55,8 @@ pub struct Worktree {
     pub included: Vec<WirePath>,
     /// What was left out, and why.
     pub skipped: Vec<Skipped>,
+    /// What ran in it while it was made, or was not allowed to.
+    pub hooks: Vec<HookReport>,
     /// What it took to make; `null` once it is only listed.
     pub stats: Option<Stats>,
     /// How long it took to make, in milliseconds; `null` once it is only listed.
@@ -102,7 +106,7 @@ pub struct Base {
     /// The commit it was.
     pub commit: String,
     /// Where the revision was found: `head`, `local-ref`, `remote-tracking-ref`, `fetched`,
-    /// `commit`.
+    /// `commit`; `directory` for a copy of a plain directory, which has no commit.
     pub from: String,
 }
 
@@ -172,6 +176,54 @@ pub struct RemoveResponse {
     pub path: WirePath,
     /// The branch that it was on, which stays.
     pub branch: Option<String>,
+    /// What ran in it before its end.
+    pub hooks: Vec<HookReport>,
+}
+
+/// What became of a command of the user's.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct HookReport {
+    /// Which.
+    pub hook: HookName,
+    /// How it ended.
+    pub outcome: HookOutcome,
+    /// Why it failed or did not run.
+    pub detail: Option<String>,
+}
+
+/// Which command of the user's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookName {
+    /// In a new tree.
+    Setup,
+    /// Before a tree's end.
+    Cleanup,
+}
+
+/// How a command of the user's ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum HookOutcome {
+    /// With exit code 0.
+    Done,
+    /// Otherwise.
+    Failed,
+    /// It did not run: the file that names it is not trusted.
+    NotTrusted,
+}
+
+/// What is trusted now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TrustResponse {
+    /// The configuration file.
+    pub path: WirePath,
+    /// What will run in a new tree.
+    pub setup: Option<String>,
+    /// What will run before a tree's end.
+    pub cleanup: Option<String>,
+    /// Whether it may.
+    pub is_trusted: bool,
 }
 
 /// What works here, and what is out of order.

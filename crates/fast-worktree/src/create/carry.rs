@@ -14,25 +14,30 @@ use super::fill::Filled;
 use super::gate::{is_settled, is_unchanged};
 use super::include::{Included, as_path, is_repository};
 use super::making::Making;
+use super::own::Own;
 use super::plan::SourceIndex;
 use super::tracked::Tracked;
 use crate::api::{ApiError, Carried, Carry, Code, Skipped, Stats};
 use crate::create::stat_block;
 use crate::manifest::Provisioned;
 use crate::service::Service;
-use crate::source::Source;
+use crate::source::Checkout;
 
 /// Chooses what of the source comes along.
 struct CarryFilter<'a> {
     carry: Carry,
     tracked: &'a Tracked<'a>,
     included: &'a Included,
+    own: &'a Own,
 }
 
 impl Filter for CarryFilter<'_> {
     fn judge(&self, parent: &Dir, relative: &Path, kind: Kind, ignore: Ignore) -> Verdict {
         if relative == Path::new(".git") {
             return Verdict::LeaveOut;
+        }
+        if let Some(skip) = self.own.skipped(relative) {
+            return Verdict::Skip(skip);
         }
         let is_hidden = ignore == Ignore::Ignored && self.carry != Carry::All;
         if kind != Kind::Directory {
@@ -56,10 +61,11 @@ impl Filter for CarryFilter<'_> {
 /// What to carry, and how.
 pub(crate) struct Carrying<'a> {
     pub(crate) carry: Carry,
-    pub(crate) source: &'a Source,
+    pub(crate) source: &'a Checkout,
     pub(crate) index: &'a SourceIndex,
     pub(crate) tracked: &'a Tracked<'a>,
     pub(crate) included: &'a Included,
+    pub(crate) own: &'a Own,
 }
 
 impl Service {
@@ -71,16 +77,17 @@ impl Service {
         admin: &Admin,
         making: &Making<'_>,
     ) -> Result<Filled, ApiError> {
-        let Carrying { carry, source, index, tracked, included } = carrying;
+        let Carrying { carry, source, index, tracked, included, own } = carrying;
         let tree = making.tree();
         self.progress.expect_files(index.index.len() as u64);
-        let filter = CarryFilter { carry: *carry, tracked, included };
+        let filter = CarryFilter { carry: *carry, tracked, included, own };
         let parent = Parent::Carried { root: &source.root, filter: &filter };
         let prepared = backend.prepare(&parent, &tree, &self.progress, &self.cancel)?;
         let backend::Content::Carried(mut copied) = prepared.content else {
             return Err(ApiError::new(Code::Failed, "the backend answered another question"));
         };
-        require_readable(source, tracked, &copied)?;
+        let is_tracked = |path: &Path| tracked.holds(path) || tracked.is_below(path);
+        require_readable(&source.root, &copied, is_tracked)?;
         make_submodules(&tree, tracked)?;
         copied.files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
 
@@ -102,36 +109,44 @@ impl Service {
                 carried.untracked += 1;
             }
         }
-        let stats = Stats {
-            files: copied.files.len() as u64,
-            bytes_cloned: copied.bytes.cloned,
-            bytes_copied: copied.bytes.copied,
-            ..Stats::default()
-        };
+        let (stats, left_out) = summary(&copied);
         let mut skipped = included.refused.clone();
-        skipped.extend(copied.skipped.iter().map(skipped_entry));
-        skipped.extend(copied.lost_attributes.iter().map(|(path, _)| Skipped {
-            path: path.as_path().into(),
-            reason: "attribute-lost".to_owned(),
-        }));
+        skipped.extend(left_out);
         let provisioned = provisioned(index, tracked, &copied.files);
         Ok(Filled { stats, provisioned, carried, included: paths, skipped })
     }
 }
 
-/// A tracked or untracked file that cannot be read cannot be carried, and then the tree would not be
-/// what was asked for. An ignored one is listed.
-fn require_readable(source: &Source, tracked: &Tracked<'_>, copied: &Tree) -> Result<(), ApiError> {
-    let is_needed = |path: &Path, ignore: Ignore| {
-        ignore == Ignore::Not || tracked.holds(path) || tracked.is_below(path)
+/// What copying took, and what it left out.
+pub(crate) fn summary(copied: &Tree) -> (Stats, Vec<Skipped>) {
+    let stats = Stats {
+        files: copied.files.len() as u64,
+        bytes_cloned: copied.bytes.cloned,
+        bytes_copied: copied.bytes.copied,
+        ..Stats::default()
     };
+    let lost = copied.lost_attributes.iter().map(|(path, _)| Skipped {
+        path: path.as_path().into(),
+        reason: "attribute-lost".to_owned(),
+    });
+    (stats, copied.skipped.iter().map(skipped_entry).chain(lost).collect())
+}
+
+/// A file that git or nothing keeps and that cannot be read cannot be carried, and then the tree would
+/// not be what was asked for. An ignored one is listed.
+pub(crate) fn require_readable(
+    root: &Path,
+    copied: &Tree,
+    is_tracked: impl Fn(&Path) -> bool,
+) -> Result<(), ApiError> {
+    let is_needed = |path: &Path, ignore: Ignore| ignore == Ignore::Not || is_tracked(path);
     let unreadable = copied.skipped.iter().find(|skipped| {
         skipped.skip == Skip::Unreadable && is_needed(&skipped.path, skipped.ignore)
     });
     match unreadable {
         None => Ok(()),
         Some(skipped) => {
-            let path = source.root.join(&skipped.path);
+            let path = root.join(&skipped.path);
             let text = format!("{} may not be read, so it cannot be carried", path.display());
             Err(ApiError::new(Code::PermissionDenied, text)
                 .with_hint("make it readable, ignore it, or carry clean"))
@@ -202,6 +217,8 @@ pub(crate) fn skipped_entry(skipped: &copy_engine::Skipped) -> Skipped {
         Skip::Unreadable => "unreadable",
         Skip::Exists => "exists",
         Skip::KeepsChanging => "keeps-changing",
+        Skip::JjRepository => "jj-repository",
+        Skip::Managed => "fwt-worktree",
     };
     Skipped { path: skipped.path.as_path().into(), reason: reason.to_owned() }
 }

@@ -12,7 +12,7 @@ use super::plan::Plan;
 use crate::api::{ApiError, Carried, Code, Skipped, Stats, WirePath};
 use crate::manifest::Provisioned;
 use crate::service::Service;
-use crate::source::Source;
+use crate::source::Checkout;
 use crate::stamp::Stamps;
 
 /// A tree whose files are all there.
@@ -108,7 +108,7 @@ impl Service {
     /// Lets git write the whole tree.
     pub(crate) fn check_out(
         &self,
-        source: &Source,
+        source: &Checkout,
         admin: &Admin,
         filters: Filters,
         making: &Making<'_>,

@@ -11,7 +11,7 @@ use walk::{Descend, Directory, Entry, Ignore, Patterns, Visitor, walk};
 
 use super::tracked::Tracked;
 use crate::api::{ApiError, Skipped};
-use crate::source::Source;
+use crate::source::Checkout;
 
 /// The file that selects.
 const FILE_NAME: &str = ".worktreeinclude";
@@ -29,7 +29,7 @@ pub(crate) struct Included {
 
 /// Looks for what the source's `.worktreeinclude` selects; without that file nothing is looked at.
 /// What the source tracks is no ignored file, whatever the rules say.
-pub(crate) fn find(source: &Source, tracked: &Tracked<'_>) -> Result<Included, ApiError> {
+pub(crate) fn find(source: &Checkout, tracked: &Tracked<'_>) -> Result<Included, ApiError> {
     let text = match fs_sys::read_file(&source.root.join(FILE_NAME)) {
         Ok(text) => text,
         // A link is not followed: it could make any file of the machine select.
@@ -91,12 +91,11 @@ impl Visitor for Search<'_> {
     }
 }
 
-/// Whether the directory `name` is a repository or worktree of its own.
+/// Whether the directory `name` is a repository or worktree of its own, git's or jj's.
 pub(crate) fn is_repository(parent: &Dir, name: &OsStr) -> bool {
-    parent
-        .open_beneath(Path::new(name))
-        .and_then(|dir| fs_sys::stat_at(dir.at(OsStr::new(".git"))))
-        .is_ok()
+    let Ok(dir) = parent.open_beneath(Path::new(name)) else { return false };
+    let holds = |name: &str| fs_sys::stat_at(dir.at(OsStr::new(name))).is_ok();
+    holds(".git") || holds(".jj")
 }
 
 impl Filter for Included {

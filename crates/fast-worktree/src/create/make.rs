@@ -12,20 +12,21 @@ use super::fill::{Content, Filled};
 use super::filters;
 use super::include::{self, Included};
 use super::making::Making;
+use super::own::Own;
 use super::plan::{self, Scratch, Wanted};
 use super::start::Start;
 use super::tracked::Tracked;
-use crate::api::{ApiError, Code, CreateRequest, Include};
-use crate::chain::{self, Choice, Rung};
+use crate::api::{ApiError, Code, Include};
+use crate::chain::{self, Choice, Rules, Rung};
 use crate::manifest::Provisioned;
 use crate::service::Service;
-use crate::source::Source;
+use crate::source::Checkout;
 
 /// A tree that was asked for.
 #[derive(Clone, Copy)]
 pub(crate) struct Order<'a> {
-    pub(crate) request: &'a CreateRequest,
-    pub(crate) source: &'a Source,
+    pub(crate) rules: Rules<'a>,
+    pub(crate) source: &'a Checkout,
     pub(crate) start: &'a Start,
 }
 
@@ -42,12 +43,12 @@ impl Service {
         let found = plan::source_index(git, source, &scratch)?;
         let tree = order.start.revision.tree;
         let target = plan::target(git, source, found.as_ref(), tree, &scratch)?;
-        let wanted = Wanted { index: &target.index, lfs: order.request.lfs };
+        let wanted = Wanted { index: &target.index, lfs: order.rules.request.lfs };
         let plan = plan::divide(git, source, found.as_ref(), &wanted, &scratch)?;
         let sample = sample(&target.index, &source.root);
-        let rung = choose(order, making, sample.as_deref(), target.git_only.as_ref())?;
+        let rung = choose(order.rules, making, sample.as_deref(), target.git_only.as_ref())?;
         let admin = self.register(order, rung, making)?;
-        let filters = filters(order.request.lfs);
+        let filters = filters(order.rules.request.lfs);
         let mut filled = match rung {
             Rung::Backend(backend) => {
                 let content =
@@ -56,7 +57,7 @@ impl Service {
             }
             Rung::Checkout => self.check_out(source, &admin, filters, making)?,
         };
-        if let (Include::Selected, Some(found)) = (order.request.include, &found) {
+        if let (Include::Selected, Some(found)) = (order.rules.request.include, &found) {
             let included = include::find(source, &Tracked::of(&found.index))?;
             self.bring_included(&included, source, making, &mut filled)?;
         }
@@ -80,7 +81,8 @@ impl Service {
         };
         let detail = "git checks out a commit and nothing else".to_owned();
         let sample = sample(&index.index, &source.root);
-        let rung = choose(order, making, sample.as_deref(), Some(&(Reason::OnlyCommits, detail)))?;
+        let limit = (Reason::OnlyCommits, detail);
+        let rung = choose(order.rules, making, sample.as_deref(), Some(&limit))?;
         let Rung::Backend(backend) = rung else {
             return Err(ApiError::new(
                 Code::BackendUnavailable,
@@ -89,16 +91,18 @@ impl Service {
         };
         let admin = self.register(order, rung, making)?;
         let tracked = Tracked::of(&index.index);
-        let included = match order.request.include {
+        let included = match order.rules.request.include {
             Include::Selected => include::find(source, &tracked)?,
             Include::Nothing => Included::default(),
         };
+        let own = Own::below(making.registry(), &source.root)?;
         let carrying = Carrying {
-            carry: order.request.carry,
+            carry: order.rules.request.carry,
             source,
             index: &index,
             tracked: &tracked,
             included: &included,
+            own: &own,
         };
         let filled = self.carry(backend, &carrying, &admin, making)?;
         Ok((admin, filled))
@@ -108,7 +112,7 @@ impl Service {
     fn bring_included(
         &self,
         included: &Included,
-        source: &Source,
+        source: &Checkout,
         making: &Making<'_>,
         filled: &mut Filled,
     ) -> Result<(), ApiError> {
@@ -141,15 +145,15 @@ impl Service {
 }
 
 /// Chooses who makes the tree and writes that into the row.
-fn choose(
-    order: &Order<'_>,
+pub(crate) fn choose(
+    rules: Rules<'_>,
     making: &mut Making<'_>,
     sample: Option<&Path>,
     limit: Option<&(Reason, String)>,
 ) -> Result<Rung, ApiError> {
     let wrapper = making.wrapper().to_owned();
     let site = Site { dest: &wrapper, sample };
-    let Choice { rung, passed_over } = chain::choose(order.request, &site, limit)?;
+    let Choice { rung, passed_over } = chain::choose(rules, &site, limit)?;
     let row = making.row();
     rung.kind().name().clone_into(&mut row.backend);
     row.passed_over = passed_over
@@ -167,8 +171,25 @@ fn choose(
 /// A regular file of the source with bytes in it, for a probe.
 fn sample(index: &Index, root: &Path) -> Option<PathBuf> {
     const LOOKED_AT: usize = 64;
-    let paths = index.iter().take(LOOKED_AT).map(|entry| root.join(include::as_path(entry.path)));
-    paths.into_iter().find(|path| {
-        fs_sys::stat(path).is_ok_and(|stat| stat.kind == fs_sys::Kind::File && stat.size > 0)
-    })
+    let mut paths =
+        index.iter().take(LOOKED_AT).map(|entry| root.join(include::as_path(entry.path)));
+    paths.find(|path| is_sample(path))
+}
+
+/// The same for a directory that no index lists: at its top, or one level down.
+pub(crate) fn sample_file(root: &Path) -> Option<PathBuf> {
+    let in_directory = |directory: &Path| {
+        let entries = fs_sys::list(directory).unwrap_or_default();
+        let (directories, files): (Vec<_>, Vec<_>) =
+            entries.into_iter().partition(|(_, kind)| *kind == fs_sys::Kind::Directory);
+        let mut files = files.into_iter().map(|(name, _)| directory.join(name));
+        (files.find(|path| is_sample(path)), directories)
+    };
+    let (found, directories) = in_directory(root);
+    let mut below = directories.iter().map(|(name, _)| root.join(name));
+    found.or_else(|| below.find_map(|directory| in_directory(&directory).0))
+}
+
+fn is_sample(path: &Path) -> bool {
+    fs_sys::stat(path).is_ok_and(|stat| stat.kind == fs_sys::Kind::File && stat.size > 0)
 }

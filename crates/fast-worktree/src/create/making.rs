@@ -75,6 +75,11 @@ impl<'a> Making<'a> {
         self.wrapper().join(self.row.id.as_str())
     }
 
+    /// Where the row is.
+    pub(crate) fn registry(&self) -> &'a Registry {
+        self.registry
+    }
+
     /// Writes what has become known of the row.
     pub(crate) fn save(&self) -> Result<(), ApiError> {
         Ok(self.registry.update(&self.row)?)

@@ -15,7 +15,7 @@ use git_cli::{Attributes, AttributesIn, Context, Git};
 use super::gate::{AttributesAre, Donor, DonorGate, Proof};
 use super::rules::{Rule, Settings, rule};
 use crate::api::{ApiError, Lfs};
-use crate::source::Source;
+use crate::source::Checkout;
 
 /// The index of a new tree, without stat data that means anything yet.
 #[derive(Debug)]
@@ -56,7 +56,7 @@ pub(crate) struct Scratch<'a> {
 /// Reads the source's index; `None` if it has none.
 pub(crate) fn source_index(
     git: &Git,
-    source: &Source,
+    source: &Checkout,
     scratch: &Scratch<'_>,
 ) -> Result<Option<SourceIndex>, ApiError> {
     if source.is_bare() {
@@ -79,7 +79,7 @@ pub(crate) fn source_index(
 }
 
 /// Half of a split index is in a shared file that is named by its hash: git joins the two in a copy.
-fn unsplit(git: &Git, source: &Source, scratch: &Scratch<'_>) -> Result<Index, ApiError> {
+fn unsplit(git: &Git, source: &Checkout, scratch: &Scratch<'_>) -> Result<Index, ApiError> {
     let copy = scratch.directory.join("index.source");
     let bytes = fs_sys::read_file(&source.repository.git_dir.join("index"))?;
     fs_sys::write_new(&copy, &bytes, FileMode(0o600))?;
@@ -90,7 +90,7 @@ fn unsplit(git: &Git, source: &Source, scratch: &Scratch<'_>) -> Result<Index, A
 /// The index of the commit's tree: the source's own where it is known to be just that, else git's.
 pub(crate) fn target(
     git: &Git,
-    source: &Source,
+    source: &Checkout,
     found: Option<&SourceIndex>,
     tree: ObjectId,
     scratch: &Scratch<'_>,
@@ -115,7 +115,7 @@ pub(crate) fn target(
 /// Divides the target's entries into those with a donor and those without.
 pub(crate) fn divide<'a>(
     git: &Git,
-    source: &Source,
+    source: &Checkout,
     found: Option<&SourceIndex>,
     wanted: &Wanted<'a>,
     scratch: &Scratch<'_>,
@@ -170,7 +170,7 @@ enum Proofs {
 impl Proofs {
     fn of(
         git: &Git,
-        source: &Source,
+        source: &Checkout,
         found: Option<&SourceIndex>,
         wanted: &Wanted<'_>,
         scratch: &Scratch<'_>,
@@ -216,7 +216,7 @@ fn proof(
     tree: &Attributes,
     here: &Attributes,
     settings: Settings,
-    source: &Source,
+    source: &Checkout,
 ) -> Option<Proof> {
     let attributes = if tree == here { AttributesAre::Same } else { AttributesAre::Different };
     let rule: Rule = rule(tree, settings, &source.config);
@@ -227,7 +227,7 @@ fn proof(
 /// the tree to be made, or by a file outside of both.
 fn has_attributes(
     git: &Git,
-    source: &Source,
+    source: &Checkout,
     found: Option<&SourceIndex>,
     target: &Index,
 ) -> Result<bool, ApiError> {
@@ -272,7 +272,7 @@ fn parent(path: &[u8]) -> &[u8] {
     path.iter().rposition(|byte| *byte == b'/').map_or(&[], |end| &path[..end])
 }
 
-fn context<'a>(source: &'a Source, scratch: &Scratch<'a>, index: &'a Path) -> Context<'a> {
+fn context<'a>(source: &'a Checkout, scratch: &Scratch<'a>, index: &'a Path) -> Context<'a> {
     Context::Explicit {
         git_dir: &source.repository.git_dir,
         work_tree: scratch.directory,
@@ -280,7 +280,7 @@ fn context<'a>(source: &'a Source, scratch: &Scratch<'a>, index: &'a Path) -> Co
     }
 }
 
-fn parse(source: &Source, path: &Path, bytes: Vec<u8>) -> Result<Index, ApiError> {
+fn parse(source: &Checkout, path: &Path, bytes: Vec<u8>) -> Result<Index, ApiError> {
     let parsed = Index::parse(bytes, source.repository.format);
     Ok(parsed.map_err(|error| git_cli::Error::Index { path: path.to_owned(), source: error })?)
 }

@@ -27,8 +27,8 @@ impl Service {
         rung: Rung,
         making: &mut Making<'_>,
     ) -> Result<Admin, ApiError> {
-        let Order { request, source, start } = order;
-        if request.mode == Mode::Standalone {
+        let Order { rules, source, start } = order;
+        if rules.request.mode == Mode::Standalone {
             return self.make_repository(order, making);
         }
         let (tree, id) = (making.tree(), making.row().id.to_string());
@@ -94,7 +94,7 @@ impl Service {
         marker::create(&admin.path.join(marker::FILE_NAME), row)?;
         row.state = State::Making;
         let git_entry = making.tree().join(".git");
-        match order.request.mode {
+        match order.rules.request.mode {
             Mode::Standalone => fs_sys::rename_noreplace(&admin.path, &git_entry)?,
             Mode::Linked => {
                 fs_sys::write_new(&git_entry, &admin.git_file(), fs_sys::Mode(0o666))?;
@@ -102,7 +102,7 @@ impl Service {
         }
         making.publish()?;
         let path = making.row().path.clone();
-        if order.request.mode == Mode::Linked {
+        if order.rules.request.mode == Mode::Linked {
             admin.set_tree(&path)?;
         }
         let top_level = self.git.top_level(&path)?;
@@ -110,7 +110,7 @@ impl Service {
             let text = format!("git takes {} for {}", path.display(), top_level.display());
             return Err(ApiError::new(Code::GitFailed, text));
         }
-        match order.request.mode {
+        match order.rules.request.mode {
             Mode::Linked => Ok(admin.unlock(MAKING_REASON)?),
             Mode::Standalone => Ok(()),
         }

@@ -3,7 +3,7 @@
 use git_cli::{Context, Git, Revision};
 
 use crate::api::{ApiError, Base, Carry, Code, CreateRequest, Fetch};
-use crate::source::Source;
+use crate::source::Checkout;
 
 /// Where a tree starts.
 #[derive(Clone, Debug)]
@@ -16,7 +16,7 @@ pub(crate) struct Start {
 /// Resolves the request's revision and checks its branch.
 pub(crate) fn resolve(
     git: &Git,
-    source: &Source,
+    source: &Checkout,
     request: &CreateRequest,
 ) -> Result<Start, ApiError> {
     if source.is_bare() && request.carry != Carry::Clean {
@@ -62,7 +62,7 @@ pub(crate) fn resolve(
     Ok(Start { revision, base, branch: request.branch.clone() })
 }
 
-fn no_such_revision(git: &Git, source: &Source, rev: &str) -> Result<ApiError, ApiError> {
+fn no_such_revision(git: &Git, source: &Checkout, rev: &str) -> Result<ApiError, ApiError> {
     let root = source.root.display();
     if rev == "HEAD" || git.revision(&source.repository, "HEAD")?.is_none() && rev == "@" {
         let text = format!("{root} has no commit yet, so there is nothing to start at");
@@ -73,7 +73,7 @@ fn no_such_revision(git: &Git, source: &Source, rev: &str) -> Result<ApiError, A
         .with_hint("fwt does not fetch: git fetch brings what is only on a remote"))
 }
 
-fn check_branch(git: &Git, source: &Source, branch: &str) -> Result<(), ApiError> {
+fn check_branch(git: &Git, source: &Checkout, branch: &str) -> Result<(), ApiError> {
     let context = source.repository.context();
     if branch.starts_with('-') || !git.is_branch_name(context, branch)? {
         return Err(ApiError::new(Code::BadName, format!("git takes no branch named {branch:?}")));

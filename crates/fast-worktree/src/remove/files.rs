@@ -20,6 +20,8 @@ pub(crate) struct Known {
     tracked: HashSet<Vec<u8>>,
     /// What fwt put there, as it was then.
     provisioned: HashMap<Vec<u8>, Stat>,
+    /// What a setup hook made, as it was then.
+    made: HashMap<Vec<u8>, Stat>,
     /// Where carried work may still be.
     original: Original,
 }
@@ -31,11 +33,40 @@ impl Known {
 
     pub(crate) fn new(
         tracked: HashSet<Vec<u8>>,
-        provisioned: Vec<Provisioned>,
+        (provisioned, made): (Vec<Provisioned>, Vec<Provisioned>),
         original: Original,
     ) -> Self {
-        let provisioned = provisioned.into_iter().map(|entry| (entry.path, entry.stat)).collect();
-        Self { tracked, provisioned, original }
+        let by_path = |entries: Vec<Provisioned>| {
+            entries.into_iter().map(|entry| (entry.path, entry.stat)).collect()
+        };
+        Self { tracked, provisioned: by_path(provisioned), made: by_path(made), original }
+    }
+}
+
+impl Known {
+    /// The first file that fwt put into the tree, that is gone, and that the source still has.
+    pub(crate) fn first_deleted(&self, tree: &Dir) -> Result<Option<Keep>, ApiError> {
+        for path in self.provisioned.keys() {
+            let relative = Path::new(OsStr::from_bytes(path));
+            if !is_there(tree, relative)? && !self.original.has(tree, relative)? {
+                return Ok(Some(Keep::Deleted(relative.to_owned())));
+            }
+        }
+        Ok(None)
+    }
+}
+
+fn is_there(tree: &Dir, relative: &Path) -> Result<bool, ApiError> {
+    use fs_sys::ErrorKind::{Link, NotADirectory, NotFound};
+    let parent = match tree.open_beneath(relative.parent().unwrap_or(Path::new(""))) {
+        Ok(parent) => parent,
+        Err(error) if matches!(error.kind, NotFound | NotADirectory | Link) => return Ok(false),
+        Err(error) => return Err(error.into()),
+    };
+    match fs_sys::stat_at(parent.at(relative.file_name().unwrap_or_default())) {
+        Ok(_) => Ok(true),
+        Err(error) if error.kind == NotFound => Ok(false),
+        Err(error) => Err(error.into()),
     }
 }
 
@@ -82,6 +113,10 @@ impl Search<'_> {
         // What the project ignores can be made again, if nobody has touched it; what it does not is
         // somebody's, and must still be where it came from.
         if is_untouched && (is_tracked || entry.ignore == Ignore::Ignored) {
+            return Ok(());
+        }
+        let is_made = self.known.made.get(path).is_some_and(|then| now.is_same_content(then));
+        if is_made && !is_tracked {
             return Ok(());
         }
         if self.known.original.has(self.tree, &relative)? {

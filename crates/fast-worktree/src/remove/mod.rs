@@ -15,8 +15,9 @@ use pool_db::{Registry, State, Worktree as Row};
 pub(crate) use self::presence::{Presence, presence};
 use self::presence::{not_ours, require_no_mount};
 use self::verdict::Keep;
-use crate::api::{ApiError, Code, RemoveRequest, RemoveResponse, Unsaved};
+use crate::api::{ApiError, Code, HookReport, RemoveRequest, RemoveResponse, Unsaved};
 use crate::dispose::{dispose, is_tree_of};
+use crate::plain;
 use crate::reclaim::is_abandoned;
 use crate::service::Service;
 
@@ -31,23 +32,25 @@ impl Service {
             return Err(ApiError::new(Code::NoSuchWorktree, text));
         };
         let row = self.find_for_removal(&registry, request)?;
-        let response = RemoveResponse {
+        let mut response = RemoveResponse {
             id: row.id.to_string(),
             name: row.name.clone(),
             path: row.path.clone().into(),
             branch: crate::row::describe(&row).branch,
+            hooks: Vec::new(),
         };
-        match row.state {
+        let cleanup = match row.state {
             State::Held => self.remove_held(&registry, row, request.unsaved)?,
             // An earlier making or removal was cut short.
             State::Making | State::Condemned | State::Removing if is_abandoned(&row) => {
-                self.take_over(&registry, row, request.unsaved)?;
+                self.take_over(&registry, row, request.unsaved)?
             }
             State::Making | State::Ready | State::Condemned | State::Removing => {
                 let text = format!("worktree {} is {}", row.id, row.state);
                 return Err(ApiError::new(Code::WrongState, text));
             }
-        }
+        };
+        response.hooks.extend(cleanup);
         Ok(response)
     }
 
@@ -78,16 +81,21 @@ impl Service {
         registry: &Registry,
         mut row: Row,
         unsaved: Unsaved,
-    ) -> Result<(), ApiError> {
+    ) -> Result<Option<HookReport>, ApiError> {
         if row.trash_path.is_some() {
             // Somebody died after moving it aside and before deciding.
             put_back(&row)?;
         }
         let presence = self
-            .look_at(&row, unsaved)
+            .look_at(registry, &row, unsaved)
             .map_err(|error| require_held(registry, &row).err().unwrap_or(error))?;
         row.epoch = registry.transition(row.id, State::Held, State::Condemned, row.epoch)?;
         row.state = State::Condemned;
+        // In the tree as it still is. Whatever becomes of it, the tree is judged again after it.
+        let cleanup = match presence {
+            Presence::Whole => self.clean_up(registry, &row),
+            Presence::Gone => None,
+        };
         let decided = self.move_aside(registry, &mut row, presence, unsaved).and_then(|()| {
             Ok(registry.transition(row.id, State::Condemned, State::Removing, row.epoch)?)
         });
@@ -95,7 +103,8 @@ impl Service {
             Ok(epoch) => {
                 row.epoch = epoch;
                 row.state = State::Removing;
-                dispose(&self.git, registry, &row)
+                dispose(&self.git, registry, &row)?;
+                Ok(cleanup)
             }
             Err(error) => {
                 put_back(&row)?;
@@ -106,13 +115,18 @@ impl Service {
     }
 
     /// The first look at a tree, where it is.
-    fn look_at(&self, row: &Row, unsaved: Unsaved) -> Result<Presence, ApiError> {
-        let presence = presence(row)?;
+    fn look_at(
+        &self,
+        registry: &Registry,
+        row: &Row,
+        unsaved: Unsaved,
+    ) -> Result<Presence, ApiError> {
+        let presence = presence(registry, row)?;
         if presence == Presence::Whole {
             require_no_mount(row, &row.path)?;
         }
         if unsaved == Unsaved::Keep {
-            self.judge(row, presence, &row.path)?;
+            self.judge(registry, row, presence, &row.path)?;
         }
         Ok(presence)
     }
@@ -136,21 +150,34 @@ impl Service {
                 admin.lock(REMOVING_REASON)?;
             }
             fs_sys::rename_noreplace(&row.path, &trash)?;
-            if !is_tree_of(row, &trash) {
+            if !is_tree_of(registry, row, &trash) {
                 return Err(not_ours(row, "something else took its place"));
             }
             require_no_mount(row, &trash)?;
         }
         match unsaved {
             Unsaved::Discard => Ok(()),
-            Unsaved::Keep => self.judge(row, presence, &trash),
+            Unsaved::Keep => self.judge(registry, row, presence, &trash),
         }
     }
 
     /// Whether anything in the tree, which is at `tree` now if it is there, is nowhere else.
-    fn judge(&self, row: &Row, presence: Presence, tree: &Path) -> Result<(), ApiError> {
+    fn judge(
+        &self,
+        registry: &Registry,
+        row: &Row,
+        presence: Presence,
+        tree: &Path,
+    ) -> Result<(), ApiError> {
         let tree = Some(tree).filter(|_| presence == Presence::Whole);
-        match verdict::unsaved(&self.git, row, tree)? {
+        let keep = match tree {
+            Some(tree) if row.is_plain() => {
+                verdict::unsaved_in_copy(row, &plain::state_dir(registry, row), tree)?
+            }
+            None if row.is_plain() => None,
+            tree => verdict::unsaved(&self.git, row, tree)?,
+        };
+        match keep {
             None => Ok(()),
             Some(keep) => Err(refusal(row, &keep)),
         }
@@ -220,6 +247,7 @@ fn refusal(row: &Row, keep: &Keep) -> ApiError {
         | Keep::Staged
         | Keep::Tracked(_)
         | Keep::Untracked(_)
+        | Keep::Deleted(_)
         | Keep::Nested(_) => Code::UnsavedWork,
     };
     let text = format!("worktree {} at {} is kept: {keep}", row.name, row.path.display());

@@ -20,6 +20,8 @@ pub(crate) enum Original {
     Nothing,
     /// The source.
     Source { root: Dir, git_dir: PathBuf, format: ObjectFormat },
+    /// A plain directory.
+    Directory { root: Dir },
 }
 
 impl Original {
@@ -34,6 +36,11 @@ impl Original {
             }
             _ => Self::Nothing,
         }
+    }
+
+    /// The same for a copy of a plain directory.
+    pub(crate) fn of_copy(row: &Row) -> Self {
+        fs_sys::open_dir(&row.source).map_or(Self::Nothing, |root| Self::Directory { root })
     }
 
     /// Whether the source's index holds the same as the tree's: entries, stages and flags.
@@ -57,7 +64,9 @@ impl Original {
 
     /// Whether the source has at `path` what the tree has: both nothing, or the same bytes.
     pub(crate) fn has(&self, tree: &Dir, path: &Path) -> Result<bool, ApiError> {
-        let Self::Source { root, .. } = self else { return Ok(false) };
+        let (Self::Source { root, .. } | Self::Directory { root }) = self else {
+            return Ok(false);
+        };
         match (look_at(tree, path)?, look_at(root, path)?) {
             (None, None) => Ok(true),
             (Some(here), Some(there)) => is_same(tree, root, path, (&here, &there)),

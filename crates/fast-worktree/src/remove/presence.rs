@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use fs_sys::ErrorKind;
 use git_cli::Admin;
-use pool_db::{Worktree as Row, marker};
+use pool_db::{Registry, Worktree as Row, marker};
 
 use crate::api::{ApiError, Code};
 use crate::dispose::is_tree_of;
@@ -21,7 +21,7 @@ pub(crate) enum Presence {
 }
 
 /// What is there of the tree; an error if something else has its place.
-pub(crate) fn presence(row: &Row) -> Result<Presence, ApiError> {
+pub(crate) fn presence(registry: &Registry, row: &Row) -> Result<Presence, ApiError> {
     let admin = row.admin_dir.clone().map(|path| Admin { path });
     let is_there = match fs_sys::stat(&row.path) {
         Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory) => false,
@@ -34,13 +34,13 @@ pub(crate) fn presence(row: &Row) -> Result<Presence, ApiError> {
         return Ok(Presence::Gone);
     }
     let Some(admin) = admin else {
-        return if is_tree_of(row, &row.path) {
-            Ok(Presence::Whole)
-        } else {
-            Err(not_ours(row, "its repository does not hold our marker"))
+        return match (is_tree_of(registry, row, &row.path), row.is_plain()) {
+            (true, _) => Ok(Presence::Whole),
+            (false, true) => Err(not_ours(row, "it is another directory, or its marker is gone")),
+            (false, false) => Err(not_ours(row, "its repository does not hold our marker")),
         };
     };
-    if !is_tree_of(row, &row.path) {
+    if !is_tree_of(registry, row, &row.path) {
         if fs_sys::exists(&admin.path)? {
             return Err(not_ours(row, "its .git names another repository"));
         }

@@ -15,6 +15,7 @@ use super::REMOVING_REASON;
 use super::files::{Known, look_through};
 use super::original::Original;
 use crate::api::{ApiError, Code};
+use crate::hook::made;
 use crate::manifest;
 use crate::row::git_dir;
 
@@ -33,6 +34,8 @@ pub(crate) enum Keep {
     Tracked(PathBuf),
     /// A file that git does not know.
     Untracked(PathBuf),
+    /// A file that fwt put there is gone.
+    Deleted(PathBuf),
     /// A repository inside.
     Nested(PathBuf),
 }
@@ -50,6 +53,9 @@ impl fmt::Display for Keep {
             Self::Staged => write!(formatter, "changes are staged"),
             Self::Tracked(path) => write!(formatter, "{} has changes", path.display()),
             Self::Untracked(path) => write!(formatter, "{} is nowhere else", path.display()),
+            Self::Deleted(path) => {
+                write!(formatter, "{} was deleted there, and the source has it", path.display())
+            }
             Self::Nested(path) => {
                 write!(formatter, "{} is a repository of its own", path.display())
             }
@@ -81,6 +87,23 @@ pub(crate) fn unsaved(git: &Git, row: &Row, tree: Option<&Path>) -> Result<Optio
     match (keep, tree) {
         (None, Some(tree)) => unsaved_in_files(git, &admin, tree, original),
         (keep, _) => Ok(keep),
+    }
+}
+
+/// The same for a copy of a plain directory, whose manifest is in `state`.
+pub(crate) fn unsaved_in_copy(
+    row: &Row,
+    state: &Path,
+    tree: &Path,
+) -> Result<Option<Keep>, ApiError> {
+    let dir = fs_sys::open_dir(tree)?;
+    let provisioned = manifest::load(&state.join(manifest::FILE_NAME))?;
+    let made = made::load(state)?;
+    let known = Known::new(HashSet::new(), (provisioned, made), Original::of_copy(row));
+    let found = look_through(&dir, &known)?;
+    match found.unsaved {
+        None => known.first_deleted(&dir),
+        unsaved => Ok(unsaved),
     }
 }
 
@@ -147,7 +170,8 @@ fn unsaved_in_files(
     }
     let provisioned = manifest::load(&admin.path.join(manifest::FILE_NAME))?;
     let tracked: HashSet<Vec<u8>> = git.compared_paths(context)?.into_iter().collect();
-    let known = Known::new(tracked, provisioned, original);
+    let made = made::load(&admin.path)?;
+    let known = Known::new(tracked, (provisioned, made), original);
     let found = look_through(&dir, &known)?;
     if found.unsaved.is_some() || found.doubtful.is_empty() {
         return Ok(found.unsaved);

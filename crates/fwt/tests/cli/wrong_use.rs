@@ -17,6 +17,7 @@ fn fwt_alone_helps() {
           show         Describe a worktree
           rm           Remove a worktree, unless work would be lost; its branch stays
           doctor       Say what works here, and what is out of order
+          trust        Let the `fwt.toml` of a source name commands, as it is now
           schema       Print the JSON Schema of requests, responses and errors
           completions  Print completions for a shell
           help         Print this message or the help of the given subcommand(s)

@@ -56,6 +56,7 @@ pub(crate) fn worktree(name: &str) -> Worktree {
         created_at: NOW,
         last_used_at: NOW,
         rebuilt_at: None,
+        directory: None,
         extra: BTreeMap::new(),
     }
 }
@@ -94,6 +95,7 @@ pub(crate) fn odd_worktree() -> Worktree {
         },
         created_at: i64::MIN,
         last_used_at: i64::MAX,
+        directory: Some(RepositoryIdentity { ino: 7, birth: None, uid: 0 }),
         extra: BTreeMap::from([("later".to_owned(), serde_json::json!({"a": [1, null]}))]),
         ..worktree("a'b\"c/\u{1F980} %_\\")
     }
