@@ -1,9 +1,11 @@
 //! What must hold however a run ends, whoever else is at work, and whatever is asked for.
 
 mod crash;
+mod hooks;
 mod leftovers;
 mod misuse;
 mod mount;
+mod owner;
 mod race;
 mod removal;
 mod scene;

@@ -23,6 +23,9 @@ pub(crate) const CASES: &[Case] = &[
     Case::needing("a_colocated_jj_workspace_is_a_git_checkout", Needs::Donors, jj_colocated),
 ];
 
+/// A change to a copy that loses or makes something, and the path it is about.
+type Change = (&'static str, fn(&Path));
+
 /// A directory without a repository, with something of every kind in it.
 fn directory(stage: &Stage) -> PathBuf {
     let root = stage.sandbox.path("plain");
@@ -73,10 +76,11 @@ fn whole(stage: &Stage) {
     assert_eq!((&carried["untracked"], &carried["ignored"]), (&5.into(), &2.into()), "{carried}");
     assert_eq!(base["from"], "directory");
     // Found from anywhere in the source, and from anywhere in the copy.
+    let name = made.json["name"].as_str().expect("it has a name");
     for place in [&root, &root.join("below"), &made.path().join("below")] {
         let listed = stage.fwt().run(place, ["list"]).success();
         assert_eq!(listed["worktrees"][0]["id"], made.id(), "{}", place.display());
-        let shown = stage.fwt().run(place, ["show", made.json["name"].as_str().unwrap()]).success();
+        let shown = stage.fwt().run(place, ["show", name]).success();
         assert_eq!((&shown["state"], &shown["id"]), (&"held".into(), &made.id().into()));
     }
     remove(stage, &made);
@@ -137,7 +141,7 @@ fn managed(stage: &Stage) {
 
 fn unsaved(stage: &Stage) {
     let root = directory(stage);
-    let changes: [(&str, fn(&Path)); 4] = [
+    let changes: [Change; 4] = [
         ("below/new", |tree| fs::write(tree.join("below/new"), "new").expect("it is ours")),
         ("file", |tree| fs::write(tree.join("file"), "b file\n").expect("it is ours")),
         ("below/secret", |tree| fs::remove_file(tree.join("below/secret")).expect("it is there")),
@@ -180,7 +184,10 @@ fn copy_of_copy(stage: &Stage) {
     let listed = stage.fwt().run(&root, ["list"]).success();
     assert_eq!(listed["worktrees"].as_array().map(Vec::len), Some(2), "{listed}");
     fs::write(second.path().join("file"), "changed in the second\n").expect("it is ours");
-    assert_eq!(fs::read(first.path().join("file")).unwrap(), b"changed in the first\n");
+    assert_eq!(
+        fs::read(first.path().join("file")).expect("it is there"),
+        b"changed in the first\n"
+    );
     for made in [&second, &first] {
         stage.fwt().run(&root, ["rm", made.id(), "--discard"]).success();
     }
