@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use fs_sys::{ErrorKind, FileSystem, Mode};
+use rusqlite::config::DbConfig;
 use rusqlite::{Connection, ErrorCode, MAIN_DB, OpenFlags};
 
 use crate::error::{Error, Result, SqlContext as _, is_busy};
@@ -106,6 +107,10 @@ fn prepare(connection: Connection, path: PathBuf, home: &Path) -> Result<Registr
     let file_system = FileSystem::of(&fs_sys::open_dir(home)?)?;
     let journal = Journal::for_file_system(file_system).set(&connection).at(&path)?;
     journal.set_synchronous(&connection).at(&path)?;
+    // The last to close would move the log into the database and sync both, for each command anew: on
+    // a file system that has just taken in a large tree that takes as long as all else. The log stays,
+    // and is moved once it has a thousand pages.
+    connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).at(&path)?;
     connection.pragma_update(None, "foreign_keys", true).at(&path)?;
     schema::migrate(&connection, &path)?;
     Ok(Registry { connection, path, journal })

@@ -86,6 +86,7 @@ impl Service {
         let backend::Content::Carried(mut copied) = prepared.content else {
             return Err(ApiError::new(Code::Failed, "the backend answered another question"));
         };
+        tracing::debug!(files = copied.files.len(), "copied");
         let is_tracked = |path: &Path| tracked.holds(path) || tracked.is_below(path);
         require_readable(&source.root, &copied, is_tracked)?;
         make_submodules(&tree, tracked)?;
@@ -93,6 +94,7 @@ impl Service {
 
         let stamped = stamp(index, tracked, &copied.files)?;
         fs_sys::write_new(&admin.index(), &stamped, Mode(0o666))?;
+        tracing::debug!("the index is stamped");
         let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
         let changes = self.git.count_changes(context)?;
         let mut carried =

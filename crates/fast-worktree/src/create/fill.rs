@@ -61,11 +61,13 @@ impl Service {
             return Err(ApiError::new(Code::Failed, "the backend answered another question"));
         };
 
+        tracing::debug!(files = listed.copied.len(), "copied");
         let mut for_git = plan.for_git.clone();
         for_git.extend(listed.rejected.iter().map(|(number, _)| *number));
         for_git.sort_unstable();
         self.write_by_git(admin, &tree, (index, &for_git), filters)?;
 
+        tracing::debug!(files = for_git.len(), "git has written the rest");
         let dir = fs_sys::open_dir(&tree)?;
         let mut stamps = Stamps::new(index.len());
         stamps.add_copied(&dir, index, &listed.copied, self.now())?;
@@ -79,6 +81,7 @@ impl Service {
         };
         let bytes = stamps.apply(index.clone())?;
         fs_sys::write_new(&admin.index(), &bytes, Mode(0o666))?;
+        tracing::debug!("the index is stamped");
         Ok(Filled::clean(stats, provisioned(index, &stamps)))
     }
 

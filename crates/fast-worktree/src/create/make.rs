@@ -42,9 +42,11 @@ impl Service {
         let scratch = Scratch { directory: &wrapper };
         let found = plan::source_index(git, source, &scratch)?;
         let tree = order.start.revision.tree;
+        tracing::debug!("the source's index is read");
         let target = plan::target(git, source, found.as_ref(), tree, &scratch)?;
         let wanted = Wanted { index: &target.index, lfs: order.rules.request.lfs };
         let plan = plan::divide(git, source, found.as_ref(), &wanted, &scratch)?;
+        tracing::debug!(copied = plan.manifest.len(), by_git = plan.for_git.len(), "planned");
         let sample = sample(&target.index, &source.root);
         let rung = choose(order.rules, making, sample.as_deref(), target.git_only.as_ref())?;
         let admin = self.register(order, rung, making)?;

@@ -117,7 +117,9 @@ impl Service {
         self.cancelled()?;
         let bytes = manifest::encode(&filled.provisioned);
         fs_sys::write_new(&admin.path.join(manifest::FILE_NAME), &bytes, Mode(0o600))?;
+        tracing::debug!("the manifest is written");
         self.publish(order, &admin, making)?;
+        tracing::debug!("published");
         if let Some(owner) = owner {
             hand_over_checkout(order.source, &admin, owner, (&mut filled, making))?;
         }

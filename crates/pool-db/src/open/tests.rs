@@ -11,6 +11,20 @@ fn made() -> (TempDir, PathBuf) {
     (home, path)
 }
 
+/// As SQLite does when somebody else's program is the last to close a database.
+fn move_log_into(path: &Path) {
+    let connection = Connection::open(path).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+}
+
+#[test]
+fn the_log_outlives_its_connections_and_is_read_by_the_next() {
+    let (home, path) = made();
+    assert!(has_log(&path).unwrap());
+    let registry = Registry::open_existing(home.path()).unwrap().unwrap();
+    assert_eq!(registry.version().unwrap(), schema::KNOWN);
+}
+
 /// What [`connect`] gets on a read-only mount, where SQLite falls back by itself.
 fn connect_read_only(path: &Path) -> Connection {
     Connection::open_with_flags(path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap()
@@ -62,6 +76,7 @@ fn an_immutable_database_is_read_whatever_bytes_are_in_its_path() {
     let home = tempfile::tempdir().unwrap();
     let odd = home.path().join(OsStr::from_bytes(b"a?b=c#d%20e \xff"));
     Registry::open(&odd).unwrap();
+    move_log_into(&odd.join(FILE_NAME));
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_URI;
     let uri = immutable_uri(&odd.join(FILE_NAME));
     let connection = Connection::open_with_flags(uri, flags).unwrap();

@@ -62,6 +62,10 @@ fn what_is_no_database_is_named_kept_and_rebuilt() {
     let garbage = b"this is no database".repeat(500);
     let markers = [worktree("plain"), odd_worktree()];
     for number in 1..=2 {
+        // With its log it would still be whole.
+        for suffix in ["fwt.db-wal", "fwt.db-shm"] {
+            drop(fs::remove_file(home.path().join(suffix)));
+        }
         fs::write(&path, &garbage).unwrap();
         for error in [
             Registry::open(home.path()).unwrap_err(),
@@ -91,6 +95,10 @@ fn damage_deep_inside_is_found_by_a_rebuild() {
     }
     let path = registry.path().to_owned();
     drop(registry);
+    // Into the file, where the damage is to be.
+    let connection = Connection::open(&path).unwrap();
+    connection.query_row("PRAGMA wal_checkpoint(TRUNCATE)", [], |_| Ok(())).unwrap();
+    drop(connection);
     let mut bytes = fs::read(&path).unwrap();
     let middle = bytes.len() / 2;
     bytes[middle..middle + 8192].fill(0xA5);
