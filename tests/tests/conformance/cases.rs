@@ -1,14 +1,20 @@
 //! The cases, by area.
 
 mod carry;
+mod carry_all;
+mod changes;
 mod content;
 mod conversion;
 mod dirty_source;
 mod formats;
 mod git_use;
 mod hand_over;
+mod include;
+mod kinds;
+mod large_files;
 mod modes;
 mod names;
+mod partial_clone;
 mod places;
 mod plain;
 mod refusals;
@@ -26,13 +32,19 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
     let areas = [
         dirty_source::CASES,
         carry::CASES,
+        carry_all::CASES,
+        changes::CASES,
         content::CASES,
         conversion::CASES,
         formats::CASES,
         git_use::CASES,
         hand_over::CASES,
+        include::CASES,
+        kinds::CASES,
+        large_files::CASES,
         modes::CASES,
         names::CASES,
+        partial_clone::CASES,
         places::CASES,
         plain::CASES,
         refusals::CASES,
