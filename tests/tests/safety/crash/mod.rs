@@ -1,6 +1,8 @@
 //! Runs that end at any system call, by a fault or a kill.
 
 mod create;
+mod doctor;
 mod faults;
 mod remove;
 mod signals;
+mod ways;
