@@ -97,7 +97,7 @@ impl Trial {
 
 #[test]
 fn case_b32_a_killed_repair_is_finished_by_the_next() {
-    at_some_calls((1, 40), Trial::new, Trial::calls, Trial::kill);
+    at_some_calls((1, 30), Trial::new, Trial::calls, Trial::kill);
 }
 
 /// A failing call leaves what the next one repairs.
@@ -113,5 +113,5 @@ fn case_b32_a_failing_repair_is_finished_by_the_next() {
         assert!(repaired.iter().all(|one| one["is_repaired"] == true), "{when}: {repaired:?}");
         trial.assert_nothing(&when);
     };
-    at_some_calls((2, 20), Trial::new, Trial::calls, fail);
+    at_some_calls((2, 15), Trial::new, Trial::calls, fail);
 }

@@ -3,6 +3,7 @@
 mod create;
 mod doctor;
 mod faults;
+mod interrupts;
 mod remove;
 mod signals;
 mod ways;

@@ -123,7 +123,7 @@ impl Drop for Trial {
 
 /// Of these ways each begins with another call, so that what they have in common is met everywhere.
 fn killed(first: u64, way: Way) {
-    const MOST: u64 = 45;
+    const MOST: u64 = 35;
     at_some_calls((first, MOST), || Trial::new(way), Trial::calls, Trial::kill);
 }
 
