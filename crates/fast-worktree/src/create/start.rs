@@ -33,7 +33,9 @@ pub(crate) fn resolve(
     let Some(revision) = git.revision(&source.repository, rev)? else {
         return Err(no_such_revision(git, source, rev)?);
     };
+    // HEAD is what it is, also while somebody commits.
     if request.carry != Carry::Clean
+        && rev != "HEAD"
         && git.revision(&source.repository, "HEAD")?.map(|head| head.commit)
             != Some(revision.commit)
     {
