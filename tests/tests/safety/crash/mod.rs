@@ -5,5 +5,6 @@ mod doctor;
 mod faults;
 mod interrupts;
 mod remove;
+mod remove_ways;
 mod signals;
 mod ways;

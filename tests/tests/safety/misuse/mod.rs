@@ -5,6 +5,7 @@ mod destination;
 mod environment;
 mod home;
 mod limits;
+mod meanwhile;
 mod names;
 mod sources;
 mod surroundings;
