@@ -1,5 +1,6 @@
 //! The cases, by area.
 
+mod bystanders;
 mod carry;
 mod carry_all;
 mod changes;
@@ -14,6 +15,7 @@ mod kinds;
 mod large_files;
 mod modes;
 mod names;
+mod own_repository;
 mod partial_clone;
 mod places;
 mod plain;
@@ -31,6 +33,7 @@ use crate::matrix::Case;
 pub(crate) fn all() -> impl Iterator<Item = Case> {
     let areas = [
         dirty_source::CASES,
+        bystanders::CASES,
         carry::CASES,
         carry_all::CASES,
         changes::CASES,
@@ -44,6 +47,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         large_files::CASES,
         modes::CASES,
         names::CASES,
+        own_repository::CASES,
         partial_clone::CASES,
         places::CASES,
         plain::CASES,
