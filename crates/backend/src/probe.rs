@@ -3,9 +3,12 @@
 use std::ffi::{OsStr, OsString};
 use std::path::Path;
 
-use fs_sys::{Dir, ErrorKind, File, Mode};
+use fs_sys::{Dir, ErrorKind, File, Kind, Mode};
 
 use crate::{Reason, Site, Support};
+
+/// How every scratch name begins.
+const PREFIX: &str = ".fwt-probe-";
 
 /// Two scratch names that no other probe of this process or another uses at the same time.
 #[derive(Debug)]
@@ -20,9 +23,21 @@ impl Scratch {
         use std::sync::atomic::{AtomicU32, Ordering};
         static NEXT: AtomicU32 = AtomicU32::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name =
-            |part| OsString::from(format!(".fwt-probe-{}-{number}-{part}", std::process::id()));
-        Ok(Self { dir: fs_sys::open_dir(dest)?, first: name("a"), second: name("b") })
+        let name = |part| OsString::from(format!("{PREFIX}{}-{number}-{part}", std::process::id()));
+        let scratch = Self { dir: fs_sys::open_dir(dest)?, first: name("a"), second: name("b") };
+        scratch.sweep(dest)?;
+        Ok(scratch)
+    }
+
+    /// Takes away what probes that were killed have left. One that is at work does not miss its names:
+    /// it goes by descriptors.
+    fn sweep(&self, dest: &Path) -> fs_sys::Result<()> {
+        for (name, kind) in fs_sys::list(dest)? {
+            if kind == Kind::File && name.as_encoded_bytes().starts_with(PREFIX.as_bytes()) {
+                self.remove(&name);
+            }
+        }
+        Ok(())
     }
 
     /// Clones one scratch file into another.

@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use fs_sys::{ErrorKind, Mode};
+use fs_sys::{ErrorKind, Kind, Mode};
 use git_cli::{ADMIN_PARENT, Admin, Context, Git};
 use pool_db::{Registry, Worktree as Row, marker};
 
-use crate::api::ApiError;
+use crate::api::{ApiError, Code};
 use crate::plain;
 
 /// Takes it away: registration first, so that git never sees a worktree that is half gone, then
@@ -61,7 +61,7 @@ pub(crate) fn is_tree_of(registry: &Registry, row: &Row, tree: &Path) -> bool {
 fn take_back(registry: &Registry, row: &Row) -> Result<(), ApiError> {
     let is_published = is_tree_of(registry, row, &row.path);
     let Some(wrapper) = row.making_path.as_deref().filter(|_| is_published) else {
-        return Ok(());
+        return require_foreign(registry, row);
     };
     // Of the last two steps of a making, the first takes the private directory away.
     match fs_sys::make_dir(wrapper, Mode(0o700)) {
@@ -69,6 +69,27 @@ fn take_back(registry: &Registry, row: &Row) -> Result<(), ApiError> {
         _ => {}
     }
     Ok(fs_sys::rename_noreplace(&row.path, &wrapper.join(row.id.as_str()))?)
+}
+
+/// An error unless what is at the place of a making is known to be none of ours. A tree that could not
+/// be read for a moment would else stay there, and no row would name it.
+fn require_foreign(registry: &Registry, row: &Row) -> Result<(), ApiError> {
+    use ErrorKind::{Denied, Link, NotADirectory, NotFound};
+    let git = row.path.join(".git");
+    let file = if row.admin_dir.is_some() { git } else { git.join(marker::FILE_NAME) };
+    let found = fs_sys::stat(&file).and_then(|stat| {
+        if stat.kind == Kind::File { fs_sys::read_file(&file) } else { Ok(vec![]) }
+    });
+    match found {
+        Err(error) if !matches!(error.kind, NotFound | NotADirectory | Link | Denied) => {
+            Err(error.into())
+        }
+        _ if row.making_path.is_some() && is_tree_of(registry, row, &row.path) => {
+            let text = format!("{} could not be read, and now it can", file.display());
+            Err(ApiError::new(Code::Failed, text))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The branch goes if it was made for this worktree and is still where it was made.

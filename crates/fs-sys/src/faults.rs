@@ -1,4 +1,5 @@
-//! Fault injection: fail or abort at the Nth call, so that tests can stop a program between any two.
+//! Fault injection: fail, abort or be sent a signal at the Nth call, so that tests can stop a program
+//! between any two.
 //!
 //! Without the feature `faults` nothing here costs anything: the hook is an empty inline function.
 
@@ -29,6 +30,8 @@ mod enabled {
         Fail(i32),
         /// The process ends at once, as `kill -9` would end it: no destructor runs.
         Abort,
+        /// A signal of this number comes to the process, as from `kill`; then the call is made.
+        Signal(i32),
     }
 
     #[derive(Debug)]
@@ -72,6 +75,11 @@ mod enabled {
         match plan.fault {
             Fault::Fail(errno) => Err(Errno::from_raw_os_error(errno)),
             Fault::Abort => std::process::abort(),
+            Fault::Signal(number) => {
+                use rustix::process::{Signal, getpid, kill_process};
+                let signal = Signal::from_named_raw(number).ok_or(Errno::INVAL)?;
+                kill_process(getpid(), signal)
+            }
         }
     }
 }

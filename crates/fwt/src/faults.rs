@@ -26,8 +26,9 @@ pub(crate) fn arm_from(variables: &Variables) -> Result<Armed, ApiError> {
     let Some(text) = variables.value("FWT_FAULTS") else { return Ok(Armed { wish: None }) };
     let wish = text.to_str().and_then(parse).ok_or_else(|| {
         let message = format!("FWT_FAULTS={}: not a fault", text.display());
-        ApiError::new(Code::BadRequest, message)
-            .with_hint("fail:N:ERRNO[:op], abort:N[:op] or count; N counts from 1")
+        ApiError::new(Code::BadRequest, message).with_hint(
+            "fail:N:ERRNO[:op], signal:N:NUMBER[:op], abort:N[:op] or count; N counts from 1",
+        )
     })?;
     match &wish {
         // No call is the last of all.
@@ -56,6 +57,7 @@ fn parse(text: &str) -> Option<Wish> {
     let fault = match kind {
         "fail" => Fault::Fail(words.next()?.parse().ok().filter(|errno| *errno > 0)?),
         "abort" => Fault::Abort,
+        "signal" => Fault::Signal(words.next()?.parse().ok().filter(|number| *number > 0)?),
         _ => return None,
     };
     let op = words.next().map(str::to_owned);
@@ -76,10 +78,19 @@ mod tests {
         check("fail:3:28", meet(3, Fault::Fail(28), None));
         check("fail:1:5:rename", meet(1, Fault::Fail(5), Some("rename")));
         check("abort:7", meet(7, Fault::Abort, None));
+        check("signal:2:15", meet(2, Fault::Signal(15), None));
         check("abort:7:open", meet(7, Fault::Abort, Some("open")));
-        for wrong in
-            ["", "fail", "fail:1", "fail:0:5", "fail:1:x", "abort:x", "abort:1:a:b", "no:1"]
-        {
+        for wrong in [
+            "",
+            "fail",
+            "fail:1",
+            "fail:0:5",
+            "fail:1:x",
+            "signal:1:0",
+            "abort:x",
+            "abort:1:a:b",
+            "no:1",
+        ] {
             check(wrong, None);
         }
     }

@@ -89,6 +89,22 @@ impl Git {
         Ok(found.map(str::to_owned))
     }
 
+    /// The worktree whose HEAD is on the branch; one without a commit counts, though there is no such
+    /// ref yet.
+    pub fn worktree_on(&self, context: Context<'_>, name: &str) -> Result<Option<PathBuf>> {
+        let output = self.run(context, &words(["worktree", "list", "--porcelain", "-z"]), &[])?;
+        let wanted = format!("branch refs/heads/{name}");
+        let mut worktree = None;
+        for line in output.split(|byte| *byte == 0) {
+            if let Some(path) = line.strip_prefix(b"worktree ") {
+                worktree = Some(PathBuf::from(OsStr::from_bytes(path)));
+            } else if line == wanted.as_bytes() {
+                return Ok(worktree);
+            }
+        }
+        Ok(None)
+    }
+
     /// Whether the ref exists.
     pub fn has_ref(&self, context: Context<'_>, name: &str) -> Result<bool> {
         self.ask(context, &words(["show-ref", "--verify", "--quiet", name]))

@@ -134,27 +134,16 @@ impl Git {
 
     /// What `revision` is; `None` if it names no commit.
     pub fn revision(&self, repository: &Repository, revision: &str) -> Result<Option<Revision>> {
-        let names = ["commit", "tree"].map(|kind| OsString::from(format!("{revision}^{{{kind}}}")));
-        let [question, end] = words(["rev-parse", "--end-of-options"]);
-        let output =
-            match self.run(repository.context(), &[question, end, &names[0], &names[1]], &[]) {
-                Ok(output) => output,
-                // 128: no such revision, or it names an object that is no commit.
-                Err(Error::Failed { code: Some(128), .. }) => return Ok(None),
-                Err(error) => return Err(error),
-            };
-        let lines: Vec<&[u8]> = output.split(|byte| *byte == b'\n').collect();
-        // git prints `--end-of-options` back before git 2.47 or so; only the ids count.
-        let ids: Vec<ObjectId> = lines
-            .iter()
-            .filter_map(|line| ObjectId::from_hex(std::str::from_utf8(line).ok()?))
-            .collect();
-        // A range is no commit: what it leaves out is printed with a `^`.
-        let is_range = lines.iter().any(|line| line.starts_with(b"^"));
-        match ids[..] {
-            [commit, tree] if !is_range => Ok(Some(Revision { commit, tree })),
-            _ => Ok(None),
-        }
+        // One look: a name that is resolved twice may be two commits, if somebody commits meanwhile.
+        let question = format!("{revision}^{{commit}}\n");
+        let arguments = words(["cat-file", "--batch"]);
+        let output = match self.run(repository.context(), &arguments, question.as_bytes()) {
+            Ok(output) => output,
+            // 128: what it names cannot be read.
+            Err(Error::Failed { code: Some(128), .. }) => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        Ok(parse_revision(&output))
     }
 
     /// The full name of the ref that `revision` is a short name of; `None` if it is none.
@@ -164,6 +153,17 @@ impl Git {
         let output = String::from_utf8_lossy(&output);
         Ok(output.lines().find(|line| line.starts_with("refs/")).map(str::to_owned))
     }
+}
+
+/// Commit and tree in what `cat-file --batch` prints of a commit: `<id> commit <size>`, and then its
+/// content, of which `tree <id>` is the first line.
+fn parse_revision(output: &[u8]) -> Option<Revision> {
+    let mut lines = output.split(|byte| *byte == b'\n');
+    let mut line = || std::str::from_utf8(lines.next()?).ok();
+    let (commit, rest) = line()?.split_once(' ')?;
+    let tree = line()?.strip_prefix("tree ")?;
+    let ids = ObjectId::from_hex(commit).zip(ObjectId::from_hex(tree));
+    ids.filter(|_| rest.starts_with("commit ")).map(|(commit, tree)| Revision { commit, tree })
 }
 
 impl Repository {

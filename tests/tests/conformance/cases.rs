@@ -1,14 +1,22 @@
 //! The cases, by area.
 
+mod bystanders;
 mod carry;
+mod carry_all;
+mod changes;
 mod content;
 mod conversion;
 mod dirty_source;
 mod formats;
 mod git_use;
 mod hand_over;
+mod include;
+mod kinds;
+mod large_files;
 mod modes;
 mod names;
+mod own_repository;
+mod partial_clone;
 mod places;
 mod plain;
 mod refusals;
@@ -25,14 +33,22 @@ use crate::matrix::Case;
 pub(crate) fn all() -> impl Iterator<Item = Case> {
     let areas = [
         dirty_source::CASES,
+        bystanders::CASES,
         carry::CASES,
+        carry_all::CASES,
+        changes::CASES,
         content::CASES,
         conversion::CASES,
         formats::CASES,
         git_use::CASES,
         hand_over::CASES,
+        include::CASES,
+        kinds::CASES,
+        large_files::CASES,
         modes::CASES,
         names::CASES,
+        own_repository::CASES,
+        partial_clone::CASES,
         places::CASES,
         plain::CASES,
         refusals::CASES,

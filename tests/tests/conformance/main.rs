@@ -1,6 +1,7 @@
 //! The conformance suite: every case on every backend, file system and mode, compared with what plain
 //! git makes.
 
+mod carried;
 mod cases;
 mod chain;
 mod check;

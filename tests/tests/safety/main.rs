@@ -9,3 +9,4 @@ mod owner;
 mod race;
 mod removal;
 mod scene;
+mod ways;

@@ -82,11 +82,7 @@ impl Service {
             let message = branch_message(making.row());
             self.git
                 .create_branch(context, branch, order.start.revision.commit, &message)
-                // Somebody else may have been quicker.
-                .map_err(|error| match start::require_free(&self.git, context, branch) {
-                    Err(taken) => taken,
-                    Ok(()) => error.into(),
-                })?;
+                .map_err(|error| self.explain_branch(error, order, context, branch))?;
             self.git.attach_head(context, branch)?;
         }
         let row = making.row();
@@ -113,6 +109,31 @@ impl Service {
         match order.rules.request.mode {
             Mode::Linked => Ok(admin.unlock(MAKING_REASON)?),
             Mode::Standalone => Ok(()),
+        }
+    }
+
+    /// Why git could not make a branch: somebody else may have been quicker, or hold a lock.
+    fn explain_branch(
+        &self,
+        error: git_cli::Error,
+        order: &Order<'_>,
+        context: Context<'_>,
+        branch: &str,
+    ) -> ApiError {
+        if let Err(taken) = start::require_free(&self.git, context, branch) {
+            return taken;
+        }
+        let common_dir = &order.source.repository.common_dir;
+        let own = format!("refs/heads/{branch}.lock");
+        let locks = [&*own, "reftable/tables.list.lock"].map(|lock| common_dir.join(lock));
+        match locks.iter().find(|lock| fs_sys::exists(lock).unwrap_or(false)) {
+            None => error.into(),
+            Some(lock) => {
+                let text =
+                    format!("{} is held, so git cannot make the branch {branch}", lock.display());
+                ApiError::new(Code::LockHeld, text)
+                    .with_hint("try again; if no git is at work there any more, remove the file")
+            }
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use git_cli::{Context, Git, Revision};
 
-use crate::api::{ApiError, Base, Carry, Code, CreateRequest, Fetch};
+use crate::api::{ApiError, Base, Carry, Code, CreateRequest, Fetch, Mode};
 use crate::source::Checkout;
 
 /// Where a tree starts.
@@ -33,7 +33,9 @@ pub(crate) fn resolve(
     let Some(revision) = git.revision(&source.repository, rev)? else {
         return Err(no_such_revision(git, source, rev)?);
     };
+    // HEAD is what it is, also while somebody commits.
     if request.carry != Carry::Clean
+        && rev != "HEAD"
         && git.revision(&source.repository, "HEAD")?.map(|head| head.commit)
             != Some(revision.commit)
     {
@@ -56,6 +58,9 @@ pub(crate) fn resolve(
     };
     if let Some(branch) = &request.branch {
         check_branch(git, source, branch)?;
+        if request.mode == Mode::Linked {
+            require_nobody_on(git, source, branch)?;
+        }
     }
     let base =
         Base { rev: rev.to_owned(), commit: revision.commit.to_string(), from: from.to_owned() };
@@ -79,6 +84,18 @@ fn check_branch(git: &Git, source: &Checkout, branch: &str) -> Result<(), ApiErr
         return Err(ApiError::new(Code::BadName, format!("git takes no branch named {branch:?}")));
     }
     require_free(git, context, branch)
+}
+
+/// An error if a worktree is on the branch already. It exists then, unless that worktree has no commit
+/// yet: it would have one all at once.
+fn require_nobody_on(git: &Git, source: &Checkout, branch: &str) -> Result<(), ApiError> {
+    match git.worktree_on(source.repository.context(), branch)? {
+        None => Ok(()),
+        Some(path) => {
+            let text = format!("the worktree at {} is on the branch {branch}", path.display());
+            Err(ApiError::new(Code::BranchExists, text).with_hint("choose another name"))
+        }
+    }
 }
 
 /// An error if there can be no new branch of this name.

@@ -98,6 +98,10 @@ fn is_same(
     path: &Path,
     (here, there): (&Stat, &Stat),
 ) -> Result<bool, ApiError> {
+    // In place of a tracked file: what is in it is judged by itself.
+    if (here.kind, there.kind) == (Kind::Directory, Kind::Directory) {
+        return Ok(true);
+    }
     if (here.kind, here.size) != (there.kind, there.size)
         || here.mode.is_executable() != there.mode.is_executable()
     {

@@ -105,7 +105,11 @@ pub(crate) fn create_clone<'a>(
     let cloned = file.call("clone into", || rustix::fs::ioctl_ficlone(&file, source));
     let Err(error) = cloned else { return Ok(file) };
     drop(file);
-    node::remove_file_at(place)?;
+    match node::remove_file_at(place) {
+        // Somebody was quicker; what the clone said is what counts.
+        Err(gone) if gone.kind == ErrorKind::NotFound => {}
+        removed => removed?,
+    }
     // The file system has the call and cannot for these two files (ioctl_ficlonerange(2)).
     let is_cannot = error.is_of_these_files();
     Err(if is_cannot { error.with_kind(ErrorKind::Unsupported) } else { error })

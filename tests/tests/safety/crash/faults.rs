@@ -43,11 +43,35 @@ pub(crate) fn at_each_call<S>(
     calls: impl Fn(&S) -> u64 + Sync,
     meet: impl Fn(&S, u64) + Sync,
 ) {
+    at_calls(new_stage, |stage| chosen(calls(stage)).collect(), meet);
+}
+
+/// The same with about `most` of a run's calls, evenly spread, from the `first` on: for runs that have
+/// most of their calls in common with others, which begin elsewhere.
+pub(crate) fn at_some_calls<S>(
+    (first, most): (u64, u64),
+    new_stage: impl Fn() -> Option<S> + Sync,
+    calls: impl Fn(&S) -> u64 + Sync,
+    meet: impl Fn(&S, u64) + Sync,
+) {
+    let spread = |stage: &S| {
+        let calls = calls(stage);
+        let step = usize::try_from(calls.div_ceil(most)).expect("it is small");
+        (first..=calls + 2).step_by(step).collect()
+    };
+    at_calls(new_stage, spread, meet);
+}
+
+fn at_calls<S>(
+    new_stage: impl Fn() -> Option<S> + Sync,
+    chosen: impl Fn(&S) -> Vec<u64> + Sync,
+    meet: impl Fn(&S, u64) + Sync,
+) {
     let workers = thread::available_parallelism().map_or(1, NonZero::get).min(MAX_STAGES);
     let work = |first: usize| {
         let Some(stage) = new_stage() else { return };
-        let chosen = chosen(calls(&stage));
-        chosen.skip(first).step_by(workers).for_each(|nth| meet(&stage, nth));
+        let chosen = chosen(&stage).into_iter().skip(first);
+        chosen.step_by(workers).for_each(|nth| meet(&stage, nth));
     };
     thread::scope(|scope| {
         for first in 0..workers {

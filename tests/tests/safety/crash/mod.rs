@@ -1,6 +1,10 @@
 //! Runs that end at any system call, by a fault or a kill.
 
 mod create;
+mod doctor;
 mod faults;
+mod interrupts;
 mod remove;
+mod remove_ways;
 mod signals;
+mod ways;

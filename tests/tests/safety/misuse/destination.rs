@@ -5,7 +5,7 @@ use std::fs;
 use fwt_tests::snapshot::Detail;
 use fwt_tests::{Filesystem, Sandbox, Snapshot};
 
-use super::{assert_clean, refused};
+use super::{assert_clean, fill, refused};
 use crate::mount::{Bind, can_mount};
 use crate::scene::Scene;
 
@@ -148,15 +148,4 @@ fn case_b47_a_full_file_system() {
         scene.fwt().run(scene.root(), ["rm", "t"]).success();
         scene.source.git(["branch", "-D", "made"]);
     }
-}
-
-/// Writes until no more than `free` bytes are left.
-fn fill(path: &std::path::Path, free: usize) {
-    use std::io::Write as _;
-    let mut file = fs::File::create(path).expect("the file system is ours");
-    let block = vec![1; 1 << 20];
-    while file.write_all(&block).is_ok() {}
-    let size = file.metadata().expect("it is open").len();
-    file.set_len(size.saturating_sub(free as u64)).expect("it is ours");
-    file.sync_all().expect("what fits can be written");
 }

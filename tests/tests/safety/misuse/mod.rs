@@ -5,8 +5,15 @@ mod destination;
 mod environment;
 mod home;
 mod limits;
+mod meanwhile;
 mod names;
 mod sources;
+mod surroundings;
+mod ways;
+
+use std::fs::File;
+use std::io::Write as _;
+use std::path::Path;
 
 use fwt_tests::Answer;
 
@@ -32,4 +39,14 @@ fn assert_clean(answer: &Answer, exit: i32, code: &str) {
     let message = error["message"].as_str().expect("there is a message");
     assert!(!message.is_empty() && !message.contains("panicked"), "{answer}");
     assert_eq!(String::from_utf8_lossy(&answer.stderr), "", "{answer}");
+}
+
+/// Writes until no more than `free` bytes are left.
+fn fill(path: &Path, free: usize) {
+    let mut file = File::create(path).expect("the file system is ours");
+    let block = vec![1; 1 << 20];
+    while file.write_all(&block).is_ok() {}
+    let size = file.metadata().expect("it is open").len();
+    file.set_len(size.saturating_sub(free as u64)).expect("it is ours");
+    file.sync_all().expect("what fits can be written");
 }

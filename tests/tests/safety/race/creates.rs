@@ -8,7 +8,7 @@ use super::beside;
 use crate::leftovers::id_of;
 use crate::scene::Scene;
 
-fn at_once<T: Send>(count: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
+pub(super) fn at_once<T: Send>(count: usize, act: impl Fn(usize) -> T + Sync) -> Vec<T> {
     std::thread::scope(|scope| {
         let act = &act;
         let all: Vec<_> = (0..count).map(|number| scope.spawn(move || act(number))).collect();

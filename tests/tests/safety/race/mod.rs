@@ -2,6 +2,7 @@
 
 mod creates;
 mod source;
+mod ways;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

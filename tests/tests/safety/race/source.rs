@@ -63,6 +63,13 @@ fn set_time(path: &Path, time: SystemTime) {
 
 /// No entry is clean for git whose bytes are others, and the tree is that of the commit.
 fn assert_honest(tree: &Repository, reference: &Snapshot) {
+    assert_eq!(assert_clean_is_clean(tree), HashSet::new(), "nothing of a clean worktree is dirty");
+    let found = Snapshot::of(&tree.root);
+    found.assert_same(reference, Detail::Git, "a worktree of a commit");
+}
+
+/// No entry is clean for git whose bytes are others. Returns what is dirty.
+pub(super) fn assert_clean_is_clean(tree: &Repository) -> HashSet<Vec<u8>> {
     let dirty: HashSet<Vec<u8>> = names(&tree.git_bytes(["diff-files", "--name-only", "-z"]));
     let mut paths = Vec::new();
     let mut ids = Vec::new();
@@ -74,9 +81,7 @@ fn assert_honest(tree: &Repository, reference: &Snapshot) {
         }
     }
     assert_eq!(hashes(tree, &paths), ids, "what git calls clean is what it should be");
-    assert_eq!(dirty, HashSet::new(), "nothing of a clean worktree is dirty");
-    let found = Snapshot::of(&tree.root);
-    found.assert_same(reference, Detail::Git, "a worktree of a commit");
+    dirty
 }
 
 fn names(output: &[u8]) -> HashSet<Vec<u8>> {
