@@ -10,6 +10,7 @@
 
 mod admin;
 mod attributes;
+mod changes;
 mod checkout;
 mod config;
 mod error;
@@ -22,10 +23,11 @@ mod standalone;
 
 pub use admin::{ADMIN_PARENT, Admin, AdminFiles, LOCK_FILE, git_file_target};
 pub use attributes::{AttributeValue, Attributes, AttributesIn};
+pub use changes::Changes;
 pub use checkout::{Filters, WorktreeAdd};
 pub use config::Config;
 pub use error::{Error, Result, Shortage};
-pub use refs::Changes;
+
 pub use repository::{Head, Located, Repository, Revision, locate};
 pub use run::{Context, Environment, Git};
 pub use standalone::alternates;

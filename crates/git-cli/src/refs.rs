@@ -196,32 +196,8 @@ impl Git {
         });
         Ok(entries.map(<[u8]>::to_vec).collect())
     }
-
-    /// How many tracked files differ from HEAD, in the index or beside it.
-    pub fn count_changes(&self, context: Context<'_>) -> Result<Changes> {
-        let output = self.status_of_tracked(context)?;
-        let mut changes = Changes::default();
-        // `XY path NUL`: X what is staged, Y what is not.
-        for record in output.split(|byte| *byte == 0).filter(|record| record.len() > 3) {
-            if record[..2].contains(&b'D') && !record[..2].contains(&b'A') {
-                changes.deleted += 1;
-            } else {
-                changes.modified += 1;
-            }
-        }
-        Ok(changes)
-    }
 }
 
 fn names(ids: &[ObjectId]) -> Vec<OsString> {
     ids.iter().map(|id| id.to_string().into()).collect()
-}
-
-/// How many tracked files differ.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Changes {
-    /// With other bytes, another mode, or new in the index.
-    pub modified: u64,
-    /// Gone.
-    pub deleted: u64,
 }

@@ -6,7 +6,7 @@ use std::path::Path;
 use backend::{Backend, Parent};
 use copy_engine::{CopiedFile, Filter, Skip, Tree, Verdict};
 use fs_sys::{Dir, Kind, Mode};
-use git_cli::index::StatBlock;
+use git_cli::index::{Mode as IndexMode, StatBlock};
 use git_cli::{Admin, Context};
 use walk::Ignore;
 
@@ -92,11 +92,11 @@ impl Service {
         make_submodules(&tree, tracked)?;
         copied.files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
 
-        let stamped = stamp(index, tracked, &copied.files)?;
+        let (stamped, suspects) = stamp(index, tracked, &copied.files)?;
         fs_sys::write_new(&admin.index(), &stamped, Mode(0o666))?;
         tracing::debug!("the index is stamped");
         let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
-        let changes = self.git.count_changes(context)?;
+        let changes = self.git.count_changes(context, &suspects)?;
         let mut carried =
             Carried { modified: changes.modified, deleted: changes.deleted, ..Carried::default() };
         let mut paths = Vec::new();
@@ -164,30 +164,39 @@ fn make_submodules(tree: &Path, tracked: &Tracked<'_>) -> Result<(), ApiError> {
     Ok(())
 }
 
-/// The source's index for the tree. An entry is stamped clean if its file was clean in the source, by
-/// an lstat that did not change through the copy; every other entry is left for git to compare.
-fn stamp(
-    index: &SourceIndex,
+/// The source's index for the tree, and the paths that are left for git to compare. An entry is stamped
+/// clean if its file was clean in the source, by an lstat that did not change through the copy.
+fn stamp<'a>(
+    index: &'a SourceIndex,
     tracked: &Tracked<'_>,
     files: &[CopiedFile],
-) -> Result<Vec<u8>, ApiError> {
+) -> Result<(Vec<u8>, Vec<&'a [u8]>), ApiError> {
     let mut patch =
         index.index.clone().into_patch().map_err(|error| {
             ApiError::new(Code::Failed, format!("cannot stamp the index: {error}"))
         })?;
-    for number in 0..index.index.len() {
-        if !patch.entry(number).flags.is_skip_worktree() {
-            patch.set_stat(number, &StatBlock::default());
-        }
-    }
+    let mut stamps: Vec<Option<StatBlock>> = vec![None; index.index.len()];
     for file in files {
         if let Some(number) = tracked.number(&file.path)
             && is_clean(index, number, file)
         {
-            patch.set_stat(number as usize, &stat_block(&file.stat));
+            stamps[number as usize] = Some(stat_block(&file.stat));
         }
     }
-    Ok(patch.finish())
+    let mut suspects = Vec::new();
+    for (number, stamp) in stamps.into_iter().enumerate() {
+        let entry = index.index.entry(number);
+        if let Some(stamp) = stamp {
+            patch.set_stat(number, &stamp);
+        } else if !entry.flags.is_skip_worktree() {
+            patch.set_stat(number, &StatBlock::default());
+            // A submodule is an empty directory here, which git takes for unchanged.
+            if !matches!(entry.mode, IndexMode::Gitlink | IndexMode::SparseDirectory) {
+                suspects.push(entry.path);
+            }
+        }
+    }
+    Ok((patch.finish(), suspects))
 }
 
 fn is_clean(index: &SourceIndex, number: u32, file: &CopiedFile) -> bool {
