@@ -18,7 +18,7 @@ macro_rules! columns {
     () => {
         "id, nonce, name, state, epoch, repository_key, common_dir, source, path, making_path, \
          admin_dir, trash_path, placement, mode, backend, passed_over, carry, base, branch, maker, \
-         created_at, last_used_at, rebuilt_at, extra, directory"
+         created_at, last_used_at, rebuilt_at, extra, directory, sealed"
     };
 }
 pub(crate) use columns;
@@ -27,14 +27,14 @@ const INSERT: &str = concat!(
     "INSERT INTO worktrees (",
     columns!(),
     ") VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18, \
-     ?19, ?20, ?21, ?22, ?23, ?24, ?25)"
+     ?19, ?20, ?21, ?22, ?23, ?24, ?25, ?26)"
 );
 
 /// All but what makes the row the row it is, what only a move changes, and what a touch changes.
 const UPDATE: &str = "UPDATE worktrees SET common_dir = ?5, source = ?6, path = ?7, \
     making_path = ?8, admin_dir = ?9, trash_path = ?10, placement = ?11, mode = ?12, \
     backend = ?13, passed_over = ?14, carry = ?15, base = ?16, branch = ?17, maker = ?18, \
-    extra = ?19, directory = ?20 \
+    extra = ?19, directory = ?20, sealed = ?21 \
     WHERE id = ?1 AND nonce = ?2 AND state = ?3 AND epoch = ?4";
 
 pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Worktree> {
@@ -67,6 +67,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Worktree> {
         rebuilt_at: columns.take()?,
         extra: columns.take::<Json<_>>()?.0,
         directory: columns.take()?,
+        sealed: columns.optional_path()?,
     })
 }
 
@@ -97,6 +98,7 @@ pub(crate) fn insert(connection: &Connection, worktree: &Worktree) -> rusqlite::
         worktree.rebuilt_at,
         Json(&worktree.extra),
         worktree.directory,
+        worktree.sealed.as_deref().map(Blob),
     ])
 }
 
@@ -123,6 +125,7 @@ pub(crate) fn update(connection: &Connection, worktree: &Worktree) -> rusqlite::
         Json(Maker(worktree.maker.clone())),
         Json(&worktree.extra),
         worktree.directory,
+        worktree.sealed.as_deref().map(Blob),
     ])
 }
 

@@ -47,6 +47,7 @@ CREATE UNIQUE INDEX worktrees_by_path ON worktrees (path) WHERE state <> 'removi
 ",
     "
 ALTER TABLE worktrees ADD COLUMN directory TEXT;
+ALTER TABLE worktrees ADD COLUMN sealed BLOB;
 ALTER TABLE worktrees ADD COLUMN cleanup TEXT;
 CREATE TABLE trusted (
     repository_key TEXT    NOT NULL,

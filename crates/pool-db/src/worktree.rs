@@ -77,6 +77,9 @@ pub struct Worktree {
     /// else says whose it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub directory: Option<RepositoryIdentity>,
+    /// The directory of the sealed tree that it stands on, which must stay as long as it does.
+    #[serde(with = "crate::paths::option", default, skip_serializing_if = "Option::is_none")]
+    pub sealed: Option<PathBuf>,
     /// What a later program put into the marker; kept as it is.
     #[serde(flatten)]
     pub extra: BTreeMap<String, Value>,

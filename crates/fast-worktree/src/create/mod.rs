@@ -234,6 +234,7 @@ fn new_row(
         last_used_at: now.seconds,
         rebuilt_at: None,
         directory: None,
+        sealed: None,
         extra: std::collections::BTreeMap::default(),
     })
 }

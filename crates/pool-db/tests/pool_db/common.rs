@@ -57,6 +57,7 @@ pub(crate) fn worktree(name: &str) -> Worktree {
         last_used_at: NOW,
         rebuilt_at: None,
         directory: None,
+        sealed: None,
         extra: BTreeMap::new(),
     }
 }
@@ -95,6 +96,7 @@ pub(crate) fn odd_worktree() -> Worktree {
         },
         created_at: i64::MIN,
         last_used_at: i64::MAX,
+        sealed: Some("/store/sealed/\u{1F980}".into()),
         directory: Some(RepositoryIdentity { ino: 7, birth: None, uid: 0 }),
         extra: BTreeMap::from([("later".to_owned(), serde_json::json!({"a": [1, null]}))]),
         ..worktree("a'b\"c/\u{1F980} %_\\")
