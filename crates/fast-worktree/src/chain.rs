@@ -71,13 +71,16 @@ pub(crate) fn choose(
 /// The chain as far as the request allows it.
 fn allowed(rules: Rules<'_>) -> Result<Vec<Rung>, ApiError> {
     let Rules { request, backends } = rules;
-    let all = || backend::all().map(Rung::Backend).into_iter().chain([Rung::Checkout]);
+    // Those that stand on a sealed tree have one made, and do it only where they are asked for by name.
+    let over_sealed = backend::over_sealed().into_iter();
+    let over_sealed = over_sealed.filter(|backend| request.backend == Some(backend.kind()));
+    let all: Vec<Rung> =
+        over_sealed.chain(backend::all()).map(Rung::Backend).chain([Rung::Checkout]).collect();
+    let named = |kind: &Kind| all.iter().find(|rung| rung.kind() == *kind).copied();
     // A backend that was asked for is used whatever the configuration says.
     let chain: Vec<Rung> = match backends.filter(|_| request.backend.is_none()) {
-        None => all().collect(),
-        Some(kinds) => {
-            kinds.iter().filter_map(|kind| all().find(|rung| rung.kind() == *kind)).collect()
-        }
+        None => all,
+        Some(kinds) => kinds.iter().filter_map(named).collect(),
     };
     let rungs: Vec<Rung> = chain
         .into_iter()
@@ -88,12 +91,12 @@ fn allowed(rules: Rules<'_>) -> Result<Vec<Rung>, ApiError> {
             CowPolicy::Never => !rung.kind().shares_bytes(),
         })
         .collect();
-    if rungs.is_empty() {
-        let text =
-            "the backend and the copy-on-write policy that were asked for exclude each other";
-        return Err(ApiError::new(Code::BadRequest, text));
-    }
-    Ok(rungs)
+    if rungs.is_empty() { Err(excluded()) } else { Ok(rungs) }
+}
+
+fn excluded() -> ApiError {
+    let text = "the backend and the copy-on-write policy that were asked for exclude each other";
+    ApiError::new(Code::BadRequest, text)
 }
 
 fn unavailable(request: &CreateRequest, passed_over: &[PassedOver]) -> ApiError {

@@ -7,7 +7,7 @@ use git_cli::{ADMIN_PARENT, Admin, Context, Git};
 use pool_db::{Registry, Worktree as Row, marker};
 
 use crate::api::{ApiError, Code};
-use crate::plain;
+use crate::{backing, plain, seal};
 
 /// Takes it away: registration first, so that git never sees a worktree that is half gone, then
 /// files, then the row. What a process that died began is taken up where it stopped.
@@ -21,8 +21,9 @@ pub(crate) fn dispose(git: &Git, registry: &Registry, row: &Row) -> Result<(), A
         fs_sys::remove_tree(admin)?;
         remove_if_empty(&row.repository.common_dir.join(ADMIN_PARENT))?;
     }
-    for path in [&row.trash_path, &row.making_path].into_iter().flatten() {
-        fs_sys::remove_tree(path)?;
+    backing::remove_files(row)?;
+    if let Some(sealed) = &row.sealed {
+        seal::remove_tree_of(sealed, row.id)?;
     }
     if !was_finished && let Some(branch) = &row.branch {
         delete_branch(git, row, branch)?;

@@ -9,6 +9,7 @@
 //! make.
 
 pub mod api;
+mod backing;
 mod chain;
 mod config;
 mod create;
@@ -24,12 +25,19 @@ mod plain;
 mod reclaim;
 mod remove;
 mod row;
+mod seal;
 mod service;
 mod source;
 mod stamp;
 mod trust;
 
 pub use backend::{Kind, Reason};
+
+/// Every way to make a tree, in the order of the chain.
+pub fn backends() -> impl Iterator<Item = Kind> {
+    Kind::OVER_SEALED.into_iter().chain(Kind::ALL)
+}
+
 pub use copy_engine::{Cancel, Progress};
 pub use git_cli::Environment;
 pub use service::{Service, Settings};

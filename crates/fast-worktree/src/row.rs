@@ -104,7 +104,7 @@ fn carry(row: &Row) -> Carry {
 }
 
 fn kind(row: &Row) -> Kind {
-    let named = Kind::ALL.into_iter().find(|kind| kind.name() == row.backend);
+    let named = crate::backends().find(|kind| kind.name() == row.backend);
     named.unwrap_or(Kind::Checkout)
 }
 

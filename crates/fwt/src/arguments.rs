@@ -215,9 +215,9 @@ pub(crate) struct RemoveArguments {
 
 /// The names are the service's own, so that a backend added there is known here.
 fn backend_parser() -> impl clap::builder::TypedValueParser<Value = Kind> {
-    PossibleValuesParser::new(Kind::ALL.map(Kind::name)).map(|name| {
+    PossibleValuesParser::new(fast_worktree::backends().map(Kind::name)).map(|name| {
         let is_named = |kind: &Kind| kind.name() == name;
-        Kind::ALL.into_iter().find(is_named).expect("the parser admits these names only")
+        fast_worktree::backends().find(is_named).expect("the parser admits these names only")
     })
 }
 
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn every_backend_can_be_named() {
-        for kind in Kind::ALL {
+        for kind in fast_worktree::backends() {
             let arguments = check(&format!("fwt create --backend {}", kind.name())).unwrap();
             let Command::Create(create) = arguments.command else { panic!("{arguments:?}") };
             assert_eq!(create.backend, Some(kind));

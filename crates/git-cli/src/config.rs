@@ -40,6 +40,11 @@ impl Config {
         self.values.get(key).map(|value| value.as_deref().unwrap_or_default())
     }
 
+    /// Every key with its value, in no order.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &[u8])> {
+        self.values.iter().map(|(key, value)| (&**key, value.as_deref().unwrap_or_default()))
+    }
+
     /// The value of a yes-or-no key as git reads it; `None` if it is absent or neither.
     pub fn flag(&self, key: &str) -> Option<bool> {
         let value = match self.values.get(key)? {

@@ -84,14 +84,6 @@ impl Registry {
         self.all(concat!("SELECT ", columns!(), " FROM worktrees ORDER BY created_at, id"), [])
     }
 
-    /// Whether any worktree stands on the sealed tree in `directory`, or is made on it just now.
-    pub fn is_stood_on(&self, directory: &Path) -> Result<bool> {
-        self.connection
-            .prepare_cached("SELECT 1 FROM worktrees WHERE sealed = ?1")
-            .and_then(|mut statement| statement.exists(params![Blob(directory)]))
-            .at(&self.path)
-    }
-
     fn one(&self, sql: &str, parameters: impl Params) -> Result<Option<Worktree>> {
         self.connection
             .prepare_cached(sql)

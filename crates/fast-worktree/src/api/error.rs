@@ -92,6 +92,8 @@ codes! {
     WrongState "wrong-state" 4,
     /// What is at the worktree's path is not what fwt made.
     NotOurs "not-ours" 4,
+    /// A process works in the worktree, or has a file of it open.
+    InUse "in-use" 4,
     /// Something is mounted inside the worktree.
     MountInside "mount-inside" 4,
     /// No backend that was allowed works here.
@@ -190,7 +192,8 @@ impl From<backend::Error> for ApiError {
         match error {
             backend::Error::Copy(error) => error.into(),
             backend::Error::Fs(error) => error.into(),
-            _ => Self::new(Code::Failed, "the backend failed"),
+            error @ backend::Error::InUse { .. } => Self::new(Code::InUse, chain(&error)),
+            error => Self::new(Code::Failed, chain(&error)),
         }
     }
 }

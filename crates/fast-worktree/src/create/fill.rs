@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use backend::{Backend, Parent};
+use copy_engine::Listed;
 use fs_sys::Mode;
 use git_cli::index::Index;
 use git_cli::{Admin, Context, Filters};
@@ -27,7 +28,7 @@ pub(crate) struct Filled {
 }
 
 impl Filled {
-    fn clean(stats: Stats, provisioned: Vec<Provisioned>) -> Self {
+    pub(crate) fn clean(stats: Stats, provisioned: Vec<Provisioned>) -> Self {
         let (included, skipped) = (Vec::new(), Vec::new());
         Self { stats, provisioned, carried: Carried::default(), included, skipped }
     }
@@ -43,6 +44,22 @@ pub(crate) struct Content<'a> {
     pub(crate) filters: Filters,
 }
 
+/// Where git works while it writes what the source could not give.
+#[derive(Clone, Copy)]
+pub(crate) struct GitPlace<'a> {
+    /// The repository, or an admin directory.
+    pub(crate) git_dir: &'a Path,
+    /// Where an index may be that is for this alone.
+    pub(crate) own_index: &'a Path,
+}
+
+/// Files that are all there, and the index that says so.
+pub(crate) struct Finished {
+    pub(crate) stats: Stats,
+    pub(crate) provisioned: Vec<Provisioned>,
+    pub(crate) index: Vec<u8>,
+}
+
 impl Service {
     /// Fills the tree through a backend.
     pub(crate) fn fill(
@@ -52,7 +69,7 @@ impl Service {
         content: Content<'_>,
         making: &Making<'_>,
     ) -> Result<Filled, ApiError> {
-        let Content { root, plan, index, filters } = content;
+        let Content { root, plan, .. } = content;
         let tree = making.tree();
         self.progress.expect_files(plan.manifest.len() as u64);
         let parent = Parent::Source { root, manifest: &plan.manifest, gate: &plan.gate };
@@ -62,13 +79,29 @@ impl Service {
         };
 
         tracing::debug!(files = listed.copied.len(), "copied");
+        let own = admin.path.join("index.fwt");
+        let place = GitPlace { git_dir: &admin.path, own_index: &own };
+        let finished = self.finish_files(&tree, listed, content, place)?;
+        fs_sys::write_new(&admin.index(), &finished.index, Mode(0o666))?;
+        tracing::debug!("the index is stamped");
+        Ok(Filled::clean(finished.stats, finished.provisioned))
+    }
+
+    /// Has git write what is missing in `tree`, and stamps an index for all of it.
+    pub(crate) fn finish_files(
+        &self,
+        tree: &Path,
+        listed: Listed,
+        content: Content<'_>,
+        place: GitPlace<'_>,
+    ) -> Result<Finished, ApiError> {
+        let Content { plan, index, filters, .. } = content;
         let mut for_git = plan.for_git.clone();
         for_git.extend(listed.rejected.iter().map(|(number, _)| *number));
         for_git.sort_unstable();
-        self.write_by_git(admin, &tree, (index, &for_git), filters)?;
-
+        self.write_by_git(place, tree, (index, &for_git), filters)?;
         tracing::debug!(files = for_git.len(), "git has written the rest");
-        let dir = fs_sys::open_dir(&tree)?;
+        let dir = fs_sys::open_dir(tree)?;
         let mut stamps = Stamps::new(index.len());
         stamps.add_copied(&dir, index, &listed.copied, self.now())?;
         stamps.add_written(&dir, index, &for_git, self.now())?;
@@ -79,17 +112,15 @@ impl Service {
             bytes_copied: listed.bytes.copied,
             bytes_from_git: bytes_of(&stamps, &for_git),
         };
-        let bytes = stamps.apply(index.clone())?;
-        fs_sys::write_new(&admin.index(), &bytes, Mode(0o666))?;
-        tracing::debug!("the index is stamped");
-        Ok(Filled::clean(stats, provisioned(index, &stamps)))
+        let provisioned = provisioned(index, &stamps);
+        Ok(Finished { stats, provisioned, index: stamps.apply(index.clone())? })
     }
 
     /// Lets git write the entries that the source could not give. An index of its own serves it, so
     /// that the tree's index is written once, at the end.
     fn write_by_git(
         &self,
-        admin: &Admin,
+        place: GitPlace<'_>,
         tree: &Path,
         (index, numbers): (&Index, &[u32]),
         filters: Filters,
@@ -98,14 +129,13 @@ impl Service {
             return Ok(());
         }
         self.cancelled()?;
-        let own = admin.path.join("index.fwt");
-        fs_sys::write_new(&own, index.bytes(), Mode(0o600))?;
-        let context =
-            Context::Explicit { git_dir: &admin.path, work_tree: tree, index: Some(&own) };
+        let GitPlace { git_dir, own_index } = place;
+        fs_sys::write_new(own_index, index.bytes(), Mode(0o600))?;
+        let context = Context::Explicit { git_dir, work_tree: tree, index: Some(own_index) };
         let paths: Vec<&[u8]> =
             numbers.iter().map(|number| index.entry(*number as usize).path).collect();
         self.git.checkout_entries(context, &paths, filters)?;
-        Ok(fs_sys::remove_file(&own)?)
+        Ok(fs_sys::remove_file(own_index)?)
     }
 
     /// Lets git write the whole tree.

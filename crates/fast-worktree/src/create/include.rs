@@ -27,6 +27,11 @@ pub(crate) struct Included {
     pub(crate) refused: Vec<Skipped>,
 }
 
+/// Whether the source has a file that selects.
+pub(crate) fn is_asked_for(root: &Path) -> Result<bool, ApiError> {
+    Ok(fs_sys::exists(&root.join(FILE_NAME))?)
+}
+
 /// Looks for what the source's `.worktreeinclude` selects; without that file nothing is looked at.
 /// What the source tracks is no ignored file, whatever the rules say.
 pub(crate) fn find(source: &Checkout, tracked: &Tracked<'_>) -> Result<Included, ApiError> {

@@ -28,6 +28,8 @@ pub(crate) struct Order<'a> {
     pub(crate) rules: Rules<'a>,
     pub(crate) source: &'a Checkout,
     pub(crate) start: &'a Start,
+    /// The store for sealed trees, if one is needed.
+    pub(crate) store: Option<&'a Path>,
 }
 
 impl Service {
@@ -111,7 +113,7 @@ impl Service {
     }
 
     /// Copies selected ignored files into a clean tree. What is tracked there wins.
-    fn bring_included(
+    pub(crate) fn bring_included(
         &self,
         included: &Included,
         source: &Checkout,

@@ -7,10 +7,11 @@ mod include;
 mod make;
 mod making;
 mod objects;
+mod over_sealed;
 mod own;
 mod owner;
 mod plain;
-mod plan;
+pub(crate) mod plan;
 mod register;
 mod rules;
 mod start;
@@ -18,18 +19,20 @@ mod tracked;
 
 use std::path::Path;
 
+use backend::Kind;
 use fs_sys::process::this_process;
 use fs_sys::{ErrorKind, Mode, Owner, Time};
 use git_cli::{Admin, Filters};
 use pool_db::{Nonce, Registry, State, Worktree as Row, WorktreeId};
 
 use self::fill::Filled;
+pub(crate) use self::fill::{Content, GitPlace};
 pub(crate) use self::gate::stat_block;
-pub(crate) use self::include::is_repository;
-use self::make::Order;
-pub(crate) use self::make::sample_file;
+pub(crate) use self::include::{as_path, is_repository};
+pub(crate) use self::make::{Order, sample_file};
 use self::making::Making;
 pub(crate) use self::making::discard;
+pub(crate) use self::plan::Wanted;
 use self::start::Start;
 use crate::api::{
     ApiError, Base, Carry, Code, CowPolicy, CreateRequest, HookOutcome, Lfs, Mode as WireMode,
@@ -79,12 +82,17 @@ impl Service {
             Configuration::load(existing.as_ref(), self.settings.config.as_deref(), &source)?;
         let store = Store { home: &self.settings.home, chosen: configuration.store.as_deref() };
         let place = place::choose(store, &source, request, &name)?;
+        let over_sealed = request.backend.is_some_and(Kind::needs_sealed_parent);
+        let sealing_store = if over_sealed { Some(place::store(store, &source)?) } else { None };
         let registry = existing.map_or_else(|| self.registry(), Ok)?;
         let row = new_row(request, (&source, &task), (id, name), place, started)?;
         let mut making = Making::begin(&self.git, &registry, row)?;
         let rules = Rules { request, backends: configuration.backends.as_deref() };
         let made = match &task {
-            Task::Commit(source, start) => self.make(&Order { rules, source, start }, &mut making),
+            Task::Commit(source, start) => {
+                let store = sealing_store.as_deref();
+                self.make(&Order { rules, source, start, store }, &mut making)
+            }
             Task::Copy(directory) => self.make_plain(rules, directory, &mut making),
         };
         let filled = made.map_err(|error| explain(error, making.wrapper()))?;
@@ -109,9 +117,11 @@ impl Service {
     fn make(&self, order: &Order<'_>, making: &mut Making<'_>) -> Result<Filled, ApiError> {
         let request = order.rules.request;
         let owner = owner(request, making)?;
-        let (admin, mut filled) = match request.carry {
-            Carry::Clean => self.make_clean(order, making)?,
-            Carry::Dirty | Carry::All => self.make_carried(order, making)?,
+        let over_sealed = request.backend.filter(|kind| kind.needs_sealed_parent());
+        let (admin, mut filled) = match (over_sealed, request.carry) {
+            (Some(kind), _) => self.make_over_sealed(order, kind, making)?,
+            (None, Carry::Clean) => self.make_clean(order, making)?,
+            (None, Carry::Dirty | Carry::All) => self.make_carried(order, making)?,
         };
         require_shared(request, &filled)?;
         self.cancelled()?;

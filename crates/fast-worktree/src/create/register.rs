@@ -27,7 +27,7 @@ impl Service {
         rung: Rung,
         making: &mut Making<'_>,
     ) -> Result<Admin, ApiError> {
-        let Order { rules, source, start } = order;
+        let Order { rules, source, start, .. } = order;
         if rules.request.mode == Mode::Standalone {
             return self.make_repository(order, making);
         }
@@ -58,7 +58,12 @@ impl Service {
             return Err(ApiError::new(Code::UnsupportedRepository, text)
                 .with_hint("a linked worktree of it can be made: --mode linked"));
         }
-        let git_dir = making.wrapper().join(OWN_REPOSITORY);
+        // A tree over a sealed one is there already, and may be on what is another file system for a
+        // rename: a subvolume, say.
+        let git_dir = match order.store {
+            Some(_) => making.tree().join(".git"),
+            None => making.wrapper().join(OWN_REPOSITORY),
+        };
         let commit = start.revision.commit;
         let (repository, config) = (&source.repository, &source.config);
         let admin = self.git.make_standalone(repository, config, &git_dir, commit)?;
@@ -91,6 +96,7 @@ impl Service {
         row.state = State::Making;
         let git_entry = making.tree().join(".git");
         match order.rules.request.mode {
+            Mode::Standalone if admin.path == git_entry => {}
             Mode::Standalone => fs_sys::rename_noreplace(&admin.path, &git_entry)?,
             Mode::Linked => {
                 fs_sys::write_new(&git_entry, &admin.git_file(), fs_sys::Mode(0o666))?;

@@ -18,6 +18,7 @@ use crate::api::{ApiError, Code};
 use crate::hook::made;
 use crate::manifest;
 use crate::row::git_dir;
+use crate::seal;
 
 /// Why a tree is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,7 +86,7 @@ pub(crate) fn unsaved(git: &Git, row: &Row, tree: Option<&Path>) -> Result<Optio
     let original = Original::of(git, row);
     let keep = unsaved_in_git(git, &admin, tree.unwrap_or(&admin.path), (row, &original))?;
     match (keep, tree) {
-        (None, Some(tree)) => unsaved_in_files(git, &admin, tree, original),
+        (None, Some(tree)) => unsaved_in_files(git, (row, &admin), tree, original),
         (keep, _) => Ok(keep),
     }
 }
@@ -158,7 +159,7 @@ fn unsaved_commits(
 
 fn unsaved_in_files(
     git: &Git,
-    admin: &Admin,
+    (row, admin): (&Row, &Admin),
     tree: &Path,
     original: Original,
 ) -> Result<Option<Keep>, ApiError> {
@@ -168,7 +169,10 @@ fn unsaved_in_files(
     if lost.is_some() {
         return Ok(lost);
     }
-    let provisioned = manifest::load(&admin.path.join(manifest::FILE_NAME))?;
+    let mut provisioned = manifest::load(&admin.path.join(manifest::FILE_NAME))?;
+    if let Some(sealed) = &row.sealed {
+        provisioned.extend(seal::provisioned(sealed, tree)?);
+    }
     let tracked: HashSet<Vec<u8>> = git.compared_paths(context)?.into_iter().collect();
     let made = made::load(&admin.path)?;
     let known = Known::new(tracked, (provisioned, made), original);

@@ -1,0 +1,101 @@
+//! A clean tree over a sealed one: nothing is copied but the index.
+
+use std::ffi::OsStr;
+use std::path::Path;
+
+use backend::{Kind, Parent, Reason};
+use copy_engine::{Cancel, Progress};
+use fs_sys::{ErrorKind, File, Mode as FileMode};
+use git_cli::Admin;
+
+use super::fill::Filled;
+use super::include;
+use super::make::{Order, choose};
+use super::making::Making;
+use super::plan::{self, Scratch};
+use super::tracked::Tracked;
+use crate::api::{ApiError, Carry, Code, Include, Mode, Stats};
+use crate::chain::Rung;
+use crate::seal::Held;
+use crate::service::Service;
+
+impl Service {
+    /// Seals the commit if it is not, and stands a tree on it.
+    pub(crate) fn make_over_sealed(
+        &self,
+        order: &Order<'_>,
+        kind: Kind,
+        making: &mut Making<'_>,
+    ) -> Result<(Admin, Filled), ApiError> {
+        let rung = choose(order.rules, making, None, unfit(order).as_ref())?;
+        let (Rung::Backend(backend), Some(store)) = (rung, order.store) else {
+            return Err(ApiError::new(Code::Failed, "the chain answered another question"));
+        };
+        let held = self.seal(order, kind, store)?;
+        making.row().sealed = Some(held.directory.clone());
+        making.save()?;
+        held.add_tree(making.row().id)?;
+        let parent = Parent::Sealed(&held.sealed);
+        let prepare = |tree: &Path| {
+            backend.prepare(&parent, tree, &Progress::default(), &Cancel::default()).map(drop)
+        };
+        // git makes and removes the directory of a linked tree on its way; a standalone one's repository
+        // is made in it.
+        let admin = if order.rules.request.mode == Mode::Standalone {
+            prepare(&making.tree())?;
+            self.register(order, rung, making)?
+        } else {
+            let admin = self.register(order, rung, making)?;
+            prepare(&making.tree())?;
+            admin
+        };
+        copy_file(&held.index(), &admin.index())?;
+        let mut filled = Filled::clean(stats(&held), Vec::new());
+        if order.rules.request.include == Include::Selected
+            && include::is_asked_for(&order.source.root)?
+        {
+            let wrapper = making.wrapper().to_owned();
+            let scratch = Scratch { directory: &wrapper };
+            if let Some(found) = plan::source_index(&self.git, order.source, &scratch)? {
+                let included = include::find(order.source, &Tracked::of(&found.index))?;
+                self.bring_included(&included, order.source, making, &mut filled)?;
+            }
+        }
+        Ok((admin, filled))
+    }
+}
+
+/// Why no sealed tree will do for this order.
+fn unfit(order: &Order<'_>) -> Option<(Reason, String)> {
+    let request = order.rules.request;
+    if request.carry != Carry::Clean {
+        let detail = "a sealed tree holds a commit, and more is to be carried".to_owned();
+        return Some((Reason::NoSealedParent, detail));
+    }
+    if request.owner.is_some() {
+        let detail = "files of a sealed tree belong to whoever sealed it".to_owned();
+        return Some((Reason::NoSealedParent, detail));
+    }
+    None
+}
+
+fn stats(held: &Held) -> Stats {
+    let made = held.made.unwrap_or_default();
+    Stats { files: held.files, bytes_cloned: held.bytes, bytes_copied: 0, ..made }
+}
+
+/// Copies a file, by sharing its bytes if that can be.
+fn copy_file(from: &Path, to: &Path) -> Result<(), ApiError> {
+    let directory = |path: &Path| fs_sys::open_dir(path.parent().unwrap_or(Path::new("/")));
+    let name = |path: &'_ Path| path.file_name().unwrap_or_default().to_owned();
+    let (from_dir, to_dir) = (directory(from)?, directory(to)?);
+    let (from_name, to_name) = (name(from), name(to));
+    let source = File::open(from_dir.at(OsStr::new(&from_name)))?;
+    match File::create_clone(&source, to_dir.at(OsStr::new(&to_name)), FileMode(0o666)) {
+        Ok(_) => Ok(()),
+        Err(error) if matches!(error.kind, ErrorKind::Unsupported | ErrorKind::CrossDevice) => {
+            Ok(fs_sys::write_new(to, &fs_sys::read_file(from)?, FileMode(0o666))?)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,96 @@
+//! What a sealed tree is found by: everything that the bytes of a checkout depend on.
+
+use std::path::Path;
+
+use blake3::Hasher;
+use fs_sys::ErrorKind;
+use git_cli::object::ObjectId;
+use git_cli::{Config, Environment};
+
+use crate::api::{ApiError, Lfs};
+use crate::source::Checkout;
+
+/// The settings that a checkout follows, besides all of `filter.*` and `extensions.*`.
+const SETTINGS: [&str; 12] = [
+    "core.autocrlf",
+    "core.eol",
+    "core.safecrlf",
+    "core.symlinks",
+    "core.filemode",
+    "core.ignorecase",
+    "core.precomposeunicode",
+    "core.attributesfile",
+    "core.checkroundtripencoding",
+    "core.sparsecheckout",
+    "core.sparsecheckoutcone",
+    "core.sharedrepository",
+];
+
+/// The key of a tree, as the name of a directory. A setting that is missing here would give a tree bytes
+/// that a checkout under the new setting does not have.
+pub(super) fn of(
+    environment: &Environment,
+    source: &Checkout,
+    tree: ObjectId,
+    lfs: Lfs,
+) -> Result<String, ApiError> {
+    let mut hasher = Hasher::new_derive_key("fwt sealed tree 1");
+    put(&mut hasher, source.identity.to_string().as_bytes());
+    put(&mut hasher, tree.to_string().as_bytes());
+    put(&mut hasher, &[u8::from(lfs == Lfs::Pointer)]);
+    put_config(&mut hasher, &source.config);
+    for path in attribute_files(environment, source) {
+        put_file(&mut hasher, &path)?;
+    }
+    if source.is_sparse() {
+        put_file(&mut hasher, &source.repository.git_dir.join("info/sparse-checkout"))?;
+    }
+    let hash = hasher.finalize().to_hex();
+    Ok(hash[..KEY_LENGTH].to_owned())
+}
+
+/// Hexadecimal digits of a key: 160 bits, like git's own names.
+const KEY_LENGTH: usize = 40;
+
+fn put_config(hasher: &mut Hasher, config: &Config) {
+    let mut values: Vec<_> = config
+        .iter()
+        .filter(|(key, _)| {
+            SETTINGS.contains(key) || key.starts_with("filter.") || key.starts_with("extensions.")
+        })
+        .collect();
+    values.sort_unstable();
+    for (key, value) in values {
+        put(hasher, key.as_bytes());
+        put(hasher, value);
+    }
+    put(hasher, b"");
+}
+
+fn attribute_files(environment: &Environment, source: &Checkout) -> Vec<std::path::PathBuf> {
+    let mut files = environment.attribute_files();
+    files.push(source.repository.common_dir.join("info/attributes"));
+    if let Some(named) = source.config.value("core.attributesfile") {
+        files.push(crate::create::as_path(named).to_owned());
+    }
+    files
+}
+
+fn put_file(hasher: &mut Hasher, path: &Path) -> Result<(), ApiError> {
+    let followed = match fs_sys::canonicalize(path) {
+        Ok(followed) => followed,
+        Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory) => {
+            put(hasher, b"");
+            return Ok(());
+        }
+        Err(error) => return Err(error.into()),
+    };
+    put(hasher, &fs_sys::read_file(&followed)?);
+    Ok(())
+}
+
+/// With its length, so that no two sequences look alike.
+fn put(hasher: &mut Hasher, bytes: &[u8]) {
+    hasher.update(&(bytes.len() as u64).to_le_bytes());
+    hasher.update(bytes);
+}
