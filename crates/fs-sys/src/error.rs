@@ -56,6 +56,9 @@ pub enum ErrorKind {
     NameTooLong,
     /// In use (EBUSY, ETXTBSY).
     Busy,
+    /// A file handle that leads nowhere (ESTALE): of an overlay, that its upper layer belongs to other
+    /// layers or to a copy of them.
+    Stale,
     /// The device, or something unforeseen.
     Other,
 }
@@ -80,6 +83,7 @@ impl ErrorKind {
             Errno::MFILE | Errno::NFILE => Self::TooManyOpen,
             Errno::NAMETOOLONG => Self::NameTooLong,
             Errno::BUSY | Errno::TXTBSY => Self::Busy,
+            Errno::STALE => Self::Stale,
             // macOS tells ENOTSUP from EOPNOTSUPP, and Linux lets NFS servers' 524 through.
             _ if errno == Errno::NOTSUP || errno.raw_os_error() == LINUX_ENOTSUPP => {
                 Self::Unsupported

@@ -11,22 +11,34 @@ mod dir;
 mod error;
 pub mod faults;
 mod file;
+mod immutable;
+mod mount;
+mod mount_table;
 mod node;
 mod os;
+mod overlay_mark;
 mod path;
 pub mod process;
 mod remove;
 mod stat;
+mod subvolume;
 mod xattr;
 
 pub use dir::{Dir, Listed, Place};
 pub use error::{Error, ErrorKind, Result};
 pub use file::{File, Ranges};
+pub use immutable::{Immutable, set_immutable};
+pub use mount::{
+    DetachedMount, Failed, MAX_LAYERS, MountNamespace, Mounted, Overlay, Unmount, Unmounted, Way,
+    Writable, detached_overlay, may_mount, mount_namespace, mount_of, mount_overlay,
+    mount_overlay_by, mounts, unmount,
+};
 pub use node::{
     hard_link, make_dir_at, read_link, remove_dir_at, remove_file_at, rename_at, set_link_owner,
     set_times, stat_at, symlink,
 };
 pub use os::{FileSystem, Identity, mount_id};
+pub use overlay_mark::{Mark, is_whiteout, load_mark, make_whiteout, remove_mark, set_mark};
 pub use path::{
     canonicalize, exists, list, make_dir, make_dirs, open_dir, read_file, read_link_path,
     remove_dir, remove_file, rename, rename_noreplace, replace_file, stat, stat_following,
@@ -34,4 +46,8 @@ pub use path::{
 };
 pub use remove::{Removed, remove_tree};
 pub use stat::{Kind, Mode, Owner, Stat, Time};
+pub use subvolume::{
+    Access, SubvolumeRemoved, create_subvolume, is_subvolume_root, nested_subvolumes,
+    remove_subvolume, set_subvolume_access, snapshot_subvolume, subvolume_access,
+};
 pub use xattr::{Xattr, Xattrs, copy_xattrs};

@@ -5,10 +5,20 @@
 #[cfg_attr(not(any(target_os = "linux", target_os = "macos")), path = "fallback.rs")]
 mod current;
 
+#[cfg_attr(target_os = "linux", path = "linux/only.rs")]
+#[cfg_attr(not(target_os = "linux"), path = "unsupported.rs")]
+mod only;
+
 pub use current::mount_id;
 pub(crate) use current::{
     NO_ATTRIBUTE, copy_range, create_clone, list, liveness, open_dir_beneath, rename_noreplace,
     set_mode_unopened, this_process,
+};
+pub use only::DetachedMount;
+pub(crate) use only::{
+    create_subvolume, destroy_subvolume, detached_overlay, has_nested_subvolumes, make_whiteout,
+    may_mount, mount_overlay_with_options, mount_table, set_immutable, set_subvolume_access,
+    snapshot_subvolume, subvolume_access, unmount,
 };
 
 /// What a file system is, as far as it decides anything.
