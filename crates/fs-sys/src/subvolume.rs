@@ -1,6 +1,5 @@
 //! btrfs subvolumes: made, snapshotted and removed as root and as a plain user, without any program.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use crate::dir::{Dir, Place};
@@ -134,13 +133,15 @@ fn remove_at(place: Place<'_>) -> Result<SubvolumeRemoved> {
         return Ok(SubvolumeRemoved::Emptied);
     }
     make_writable(&root)?;
-    // The innermost first: the kernel removes no subvolume that holds another.
-    for relative in nested_subvolumes(&root)?.iter().rev() {
+    let nested = nested_subvolumes(&root)?;
+    // All of them first: one is not removed out of another that is read-only.
+    for relative in &nested {
+        make_writable(&root.open_beneath(relative)?)?;
+    }
+    // The innermost first: none is removed that holds another.
+    for relative in nested.iter().rev() {
         let parent = root.open_beneath(relative.parent().unwrap_or(Path::new("")))?;
-        let name: OsString = relative.file_name().unwrap_or_default().to_owned();
-        let nested = parent.at(&name);
-        make_writable(&parent.open_child(&name)?)?;
-        destroy(nested)?;
+        destroy(parent.at(relative.file_name().unwrap_or_default()))?;
     }
     destroy(place)
 }
