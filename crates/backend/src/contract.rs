@@ -1,12 +1,16 @@
 //! The contract that every backend keeps, and the words it is written in.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use copy_engine::{Cancel, Filter, Gate, Listed, Manifest, Progress, Tree};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::Reason;
+use crate::active::{Active, Sealed};
+use crate::{Changes, Error, Reason};
+
+/// What leads from a worktree to its repository: each tree has its own, and none is ever sealed.
+pub const GIT: &str = ".git";
 
 /// A way to make an active tree.
 #[derive(
@@ -15,6 +19,10 @@ use crate::Reason;
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Kind {
+    /// A writable layer is mounted over sealed ones.
+    Overlay,
+    /// A snapshot of a sealed subvolume.
+    Btrfs,
     /// Every file shares its bytes with the source.
     Reflink,
     /// Every file is copied.
@@ -24,12 +32,17 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All, in the order of the chain.
+    /// Those that make a tree from a source as it is, in the order of the chain.
     pub const ALL: [Self; 3] = [Self::Reflink, Self::Copy, Self::Checkout];
+
+    /// Those that make a tree over a sealed one only, which come before [`Self::ALL`] in the chain.
+    pub const OVER_SEALED: [Self; 2] = [Self::Overlay, Self::Btrfs];
 
     /// The stable name.
     pub fn name(self) -> &'static str {
         match self {
+            Self::Overlay => "overlay",
+            Self::Btrfs => "btrfs",
             Self::Reflink => "reflink",
             Self::Copy => "copy",
             Self::Checkout => "checkout",
@@ -39,9 +52,14 @@ impl Kind {
     /// Whether a tree made this way shares its bytes until one side writes.
     pub fn shares_bytes(self) -> bool {
         match self {
-            Self::Reflink => true,
+            Self::Overlay | Self::Btrfs | Self::Reflink => true,
             Self::Copy | Self::Checkout => false,
         }
+    }
+
+    /// Whether its trees stand on a sealed one, which must stay as long as they do.
+    pub fn needs_sealed_parent(self) -> bool {
+        Self::OVER_SEALED.contains(&self)
     }
 }
 
@@ -72,6 +90,8 @@ pub enum Support {
 /// What an active tree is made from.
 #[derive(Clone, Copy)]
 pub enum Parent<'a> {
+    /// A sealed tree.
+    Sealed(&'a Sealed),
     /// Entries of a source that the manifest lists and the gate admits.
     Source {
         /// Root of the source.
@@ -93,6 +113,7 @@ pub enum Parent<'a> {
 impl std::fmt::Debug for Parent<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
+            Self::Sealed(sealed) => formatter.debug_tuple("Sealed").field(sealed).finish(),
             Self::Source { root, manifest, .. } => formatter
                 .debug_struct("Source")
                 .field("root", root)
@@ -103,15 +124,6 @@ impl std::fmt::Debug for Parent<'_> {
             }
         }
     }
-}
-
-/// A tree that a backend made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Active {
-    /// Who made it.
-    pub kind: Kind,
-    /// Where it is.
-    pub path: PathBuf,
 }
 
 /// A tree, and what is known of its files.
@@ -126,22 +138,12 @@ pub struct Prepared {
 /// What a backend put into a tree.
 #[derive(Debug)]
 pub enum Content {
+    /// Nothing: all of it is the parent's.
+    Shared,
     /// What became of a manifest's entries.
     Listed(Listed),
     /// What a filter admitted.
     Carried(Tree),
-}
-
-/// Why a backend failed after its probe said yes.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum Error {
-    /// Copying failed.
-    #[error(transparent)]
-    Copy(#[from] copy_engine::Error),
-    /// Another call failed.
-    #[error(transparent)]
-    Fs(#[from] fs_sys::Error),
 }
 
 /// A way to make an active tree.
@@ -164,6 +166,25 @@ pub trait Backend: Sync {
     /// Makes the tree reachable again after a reboot. Idempotent.
     fn attach(&self, active: &Active) -> Result<(), Error>;
 
-    /// Removes the tree. One that is already gone is a success.
+    /// What differs from the tree it was made from; `None` where this backend cannot tell without
+    /// comparing everything. The tree must be attached.
+    fn changed(&self, _active: &Active) -> Result<Option<Changes>, Error> {
+        Ok(None)
+    }
+
+    /// Seals the tree's state as it is now at `dest`, which must not exist; its parent does. All but the
+    /// tree's own [`GIT`]. The active tree stays as it is, and what is written to it later is not in what
+    /// was sealed. On failure nothing is left; a tree that keeps being written to is a failure
+    /// ([`copy_engine::Error::KeepsChanging`]).
+    fn commit(
+        &self,
+        active: &Active,
+        dest: &Path,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Sealed, Error>;
+
+    /// Removes the tree. One that is already gone is a success, and so is a half-made one; one that is
+    /// in use stays ([`Error::InUse`]).
     fn remove(&self, active: &Active) -> Result<(), Error>;
 }

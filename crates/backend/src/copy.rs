@@ -5,7 +5,10 @@ use std::path::Path;
 use copy_engine::{Cancel, Existing, Ladder, Method, Options, Progress, copy_listed, copy_tree};
 use fs_sys::Mode;
 
-use crate::contract::{Active, Backend, Content, Error, Kind, Parent, Prepared, Site, Support};
+use crate::capture::TopGit;
+use crate::contract::{Backend, Content, Kind, Parent, Prepared, Site, Support};
+use crate::undo::Undo;
+use crate::{Active, Error, Sealed, capture};
 
 /// The backend.
 #[derive(Clone, Copy, Debug)]
@@ -37,6 +40,21 @@ impl Backend for Copy {
         Ok(())
     }
 
+    fn commit(
+        &self,
+        active: &Active,
+        dest: &Path,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Sealed, Error> {
+        commit_with(
+            &Ladder::new(Method::CopyRange, Method::ReadWrite),
+            (active, dest),
+            progress,
+            cancel,
+        )
+    }
+
     fn remove(&self, active: &Active) -> Result<(), Error> {
         fs_sys::remove_tree(&active.path)?;
         Ok(())
@@ -51,10 +69,13 @@ pub(crate) fn prepare_with(
     progress: &Progress,
     cancel: &Cancel,
 ) -> Result<Prepared, Error> {
-    let (Parent::Source { root, .. } | Parent::Carried { root, .. }) = parent;
+    let root = match parent {
+        Parent::Source { root, .. } | Parent::Carried { root, .. } => *root,
+        Parent::Sealed(_) => return Err(Error::WrongParent(kind)),
+    };
     let source = fs_sys::open_dir(root)?;
     fs_sys::make_dir(dest, Mode(0o777))?;
-    let unfinished = Unfinished(Some(dest));
+    let unfinished = Undo::tree(dest);
     let options = Options { ladder, workers: copy_engine::default_workers(), progress, cancel };
     let made = fs_sys::open_dir(dest)?;
     let content = match parent {
@@ -64,26 +85,25 @@ pub(crate) fn prepare_with(
         Parent::Carried { filter, .. } => {
             Content::Carried(copy_tree(&source, &made, *filter, Existing::Fail, &options)?)
         }
+        Parent::Sealed(_) => Content::Shared,
     };
     unfinished.disarm();
-    Ok(Prepared { active: Active { kind, path: dest.to_owned() }, content })
+    Ok(Prepared { active: Active::planned(kind, parent, dest), content })
 }
 
-/// Takes a half-made tree away again.
-struct Unfinished<'a>(Option<&'a Path>);
-
-impl Unfinished<'_> {
-    fn disarm(mut self) {
-        self.0 = None;
-    }
-}
-
-impl Drop for Unfinished<'_> {
-    fn drop(&mut self) {
-        if let Some(path) = self.0
-            && let Err(error) = fs_sys::remove_tree(path)
-        {
-            tracing::warn!(%error, path = %path.display(), "a half-made tree stays behind");
-        }
-    }
+/// Seals a tree by copying it with the methods of `ladder`.
+pub(crate) fn commit_with(
+    ladder: &Ladder,
+    (active, dest): (&Active, &Path),
+    progress: &Progress,
+    cancel: &Cancel,
+) -> Result<Sealed, Error> {
+    let source = fs_sys::open_dir(&active.path)?;
+    fs_sys::make_dir(dest, Mode(0o700))?;
+    let unfinished = Undo::tree(dest);
+    let from = (&source, TopGit::LeaveOut);
+    let made = capture::copy_everything(from, dest, ladder, progress, cancel)?;
+    capture::copy_attributes(&source, &made)?;
+    unfinished.disarm();
+    Ok(Sealed { layers: vec![dest.to_owned()] })
 }

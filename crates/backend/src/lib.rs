@@ -7,18 +7,35 @@
 //! It must never write into a source, leave a scratch file behind, decide what may be cloned (the
 //! manifest and its gate say that), or fall back to another backend by itself.
 
+mod active;
+mod btrfs;
+mod capture;
 mod contract;
 mod copy;
+mod error;
+mod overlay;
+mod paths;
 mod probe;
 mod reason;
 mod reflink;
+mod undo;
 
-pub use contract::{Active, Backend, Content, Error, Kind, Parent, Prepared, Site, Support};
+pub use active::{Active, Changes, Sealed, Stack};
+pub use btrfs::Btrfs;
+pub use contract::{Backend, Content, GIT, Kind, Parent, Prepared, Site, Support};
 pub use copy::Copy;
+pub use error::Error;
+pub use overlay::Overlay;
 pub use reason::Reason;
 pub use reflink::Reflink;
 
-/// Every backend of this build, in the order of the chain.
+/// The backends that make a tree from a source as it is, in the order of the chain.
 pub fn all() -> [&'static dyn Backend; 2] {
     [&Reflink, &Copy]
+}
+
+/// The backends that make a tree over a sealed one, in the order of the chain, of which they are the
+/// first.
+pub fn over_sealed() -> [&'static dyn Backend; 2] {
+    [&Overlay, &Btrfs]
 }

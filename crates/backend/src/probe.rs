@@ -1,7 +1,7 @@
 //! Scratch files for probes: made, used and taken away, whatever happens in between.
 
 use std::ffi::{OsStr, OsString};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fs_sys::{Dir, ErrorKind, File, Mode};
 
@@ -17,12 +17,7 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     pub(crate) fn new(dest: &Path) -> fs_sys::Result<Self> {
-        use std::sync::atomic::{AtomicU32, Ordering};
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let name =
-            |part| OsString::from(format!(".fwt-probe-{}-{number}-{part}", std::process::id()));
-        Ok(Self { dir: fs_sys::open_dir(dest)?, first: name("a"), second: name("b") })
+        Ok(Self { dir: fs_sys::open_dir(dest)?, first: scratch_name(), second: scratch_name() })
     }
 
     /// Clones one scratch file into another.
@@ -59,6 +54,24 @@ impl Drop for Scratch {
         self.remove(&self.first);
         self.remove(&self.second);
     }
+}
+
+fn scratch_name() -> OsString {
+    use std::sync::atomic::{AtomicU32, Ordering};
+    static NEXT: AtomicU32 = AtomicU32::new(0);
+    let number = NEXT.fetch_add(1, Ordering::Relaxed);
+    format!(".fwt-probe-{}-{number}", std::process::id()).into()
+}
+
+/// A scratch name in `dest` that no other probe uses.
+pub(crate) fn scratch_path(dest: &Path) -> PathBuf {
+    dest.join(scratch_name())
+}
+
+/// Whether a probe's error means "cannot here". A full disk, a lack of descriptors or a read-only file
+/// system meet the tree itself next, and are reported as what they are.
+pub(crate) fn is_cannot(error: &fs_sys::Error) -> bool {
+    !matches!(error.kind, ErrorKind::NoSpace | ErrorKind::TooManyOpen | ErrorKind::ReadOnly)
 }
 
 /// What the outcome of a clone means for the probe. Only "cannot here" is a no: a full disk or a lost

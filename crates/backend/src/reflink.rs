@@ -4,9 +4,10 @@ use std::path::Path;
 
 use copy_engine::{Cancel, Ladder, Method, Progress};
 
-use crate::contract::{Active, Backend, Error, Kind, Parent, Prepared, Site, Support};
-use crate::copy::prepare_with;
+use crate::contract::{Backend, Kind, Parent, Prepared, Site, Support};
+use crate::copy::{commit_with, prepare_with};
 use crate::probe::{Scratch, support};
+use crate::{Active, Error, Sealed};
 
 /// The backend.
 #[derive(Clone, Copy, Debug)]
@@ -39,6 +40,21 @@ impl Backend for Reflink {
 
     fn attach(&self, _active: &Active) -> Result<(), Error> {
         Ok(())
+    }
+
+    fn commit(
+        &self,
+        active: &Active,
+        dest: &Path,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Sealed, Error> {
+        commit_with(
+            &Ladder::new(Method::Reflink, Method::ReadWrite),
+            (active, dest),
+            progress,
+            cancel,
+        )
     }
 
     fn remove(&self, active: &Active) -> Result<(), Error> {

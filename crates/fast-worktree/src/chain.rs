@@ -46,6 +46,10 @@ pub(crate) fn choose(
                 Support::No { reason: *reason, detail: detail.clone() }
             }
             (Rung::Checkout, _) => Support::Yes,
+            (Rung::Backend(backend), _) if backend.kind().needs_sealed_parent() => {
+                let detail = "this tree would not be made from a sealed one".to_owned();
+                Support::No { reason: Reason::NoSealedParent, detail }
+            }
             (Rung::Backend(backend), _) => backend.probe(site),
         };
         match support {
@@ -62,7 +66,10 @@ pub(crate) fn choose(
 
 /// The chain as far as the request allows it.
 fn allowed(request: &CreateRequest) -> Result<Vec<Rung>, ApiError> {
-    let chain = backend::all().map(Rung::Backend).into_iter().chain([Rung::Checkout]);
+    // Those that stand on a sealed tree are tried by name only: no source is one.
+    let over_sealed = backend::over_sealed().into_iter();
+    let over_sealed = over_sealed.filter(|backend| request.backend == Some(backend.kind()));
+    let chain = over_sealed.chain(backend::all()).map(Rung::Backend).chain([Rung::Checkout]);
     let rungs: Vec<Rung> = chain
         .filter(|rung| request.backend.is_none_or(|wanted| wanted == rung.kind()))
         .filter(|rung| match request.cow {

@@ -186,7 +186,7 @@ impl From<backend::Error> for ApiError {
         match error {
             backend::Error::Copy(error) => error.into(),
             backend::Error::Fs(error) => error.into(),
-            _ => Self::new(Code::Failed, "the backend failed"),
+            error => Self::new(Code::Failed, chain(&error)),
         }
     }
 }

@@ -1,0 +1,88 @@
+//! Copying a directory that others may write to into a sealed one.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use copy_engine::{
+    Cancel, Existing, Filter, Ignore, Ladder, Method, Options, Progress, Skip, Skipped, Verdict,
+    copy_tree,
+};
+use fs_sys::{Dir, Kind as Entry, Xattrs};
+
+use crate::contract::GIT;
+use crate::error::{Error, Result};
+
+/// What becomes of the topmost directory's [`GIT`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum TopGit {
+    /// It is the tree's own.
+    LeaveOut,
+    /// It is content: a repository within the tree.
+    Keep,
+}
+
+/// Everything but the tree's own [`GIT`] and the whiteouts of a layer, which are made anew.
+struct Everything(TopGit);
+
+impl Filter for Everything {
+    fn judge(&self, parent: &Dir, relative: &Path, kind: Entry, _: Ignore) -> Verdict {
+        if self.0 == TopGit::LeaveOut && relative == Path::new(GIT) {
+            return Verdict::LeaveOut;
+        }
+        let name = relative.file_name().unwrap_or_default();
+        if kind == Entry::Special && fs_sys::is_whiteout(parent.at(name)).unwrap_or(false) {
+            return Verdict::LeaveOut;
+        }
+        Verdict::Copy
+    }
+}
+
+/// Copies all of `source` into the empty directory `dest`, by reflink where that can be had. What is there
+/// on failure is the caller's to remove. The topmost directory gets its attributes by
+/// [`copy_attributes`], when nothing is written into it any more.
+pub(crate) fn copy_everything(
+    (source, git): (&Dir, TopGit),
+    dest: &Path,
+    ladder: &Ladder,
+    progress: &Progress,
+    cancel: &Cancel,
+) -> Result<Dir> {
+    let made = fs_sys::open_dir(dest)?;
+    let options = Options { ladder, workers: copy_engine::default_workers(), progress, cancel };
+    let copied = copy_tree(source, &made, &Everything(git), Existing::Fail, &options)?;
+    match copied.skipped.into_iter().find(|skipped| skipped.skip != Skip::Special) {
+        None => Ok(made),
+        Some(Skipped { path, skip: Skip::KeepsChanging, .. }) => {
+            Err(copy_engine::Error::KeepsChanging { path: source.path().join(path) }.into())
+        }
+        Some(Skipped { path, .. }) => Err(Error::NotSealable { path: source.path().join(path) }),
+    }
+}
+
+/// The ladder of a copy that stays on one file system.
+pub(crate) fn ladder() -> Ladder {
+    Ladder::new(Method::Reflink, Method::ReadWrite)
+}
+
+/// Gives a directory the owner, attributes, mode and time of another, in the order in which none undoes
+/// another.
+pub(crate) fn copy_attributes(from: &Dir, to: &Dir) -> Result<()> {
+    let (wanted, made) = (from.stat()?, to.stat()?);
+    if wanted.owner != made.owner {
+        to.set_owner(wanted.owner)?;
+    }
+    let path = || to.path().to_owned();
+    for lost in Xattrs::read(from, || from.path().to_owned())?.write(to, path)? {
+        tracing::warn!(path = %to.path().display(), name = ?lost.name, "an attribute is not kept");
+    }
+    to.set_mode(wanted.mode)?;
+    to.set_mtime(wanted.mtime)?;
+    Ok(())
+}
+
+/// What an image is called beside `dest` until it is whole.
+pub(crate) fn part_of(dest: &Path) -> PathBuf {
+    let mut name = OsString::from(dest.file_name().unwrap_or_default());
+    name.push(".part");
+    dest.with_file_name(name)
+}
