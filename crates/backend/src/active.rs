@@ -1,6 +1,5 @@
 //! What must be known of a tree to find all of it again: in a row, after a crash or a reboot.
 
-use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
@@ -34,26 +33,18 @@ pub struct Stack {
     /// The sealed layers, the topmost first. Never another list once the tree was mounted.
     #[serde(with = "paths::list")]
     pub layers: Vec<PathBuf>,
-    /// A private directory beside the tree with what was written (`upper`) and the kernel's own
-    /// room (`work`).
+    /// A private directory with what was written (`upper`) and the kernel's own room (`work`).
     #[serde(with = "paths::one")]
     pub private: PathBuf,
 }
-
-/// Ends the name of the directory beside a tree `NAME`: `NAME.overlay`. So an overlay's name has at most
-/// 247 bytes.
-const PRIVATE_SUFFIX: &str = ".overlay";
 
 impl Active {
     /// The tree that a backend would make from `parent` at `dest`. A row that holds it before the first
     /// directory is made lets a crash be cleaned up by [`crate::Backend::remove`].
     pub fn planned(kind: Kind, parent: &Parent<'_>, dest: &Path) -> Self {
         let overlay = match (kind, parent) {
-            (Kind::Overlay, Parent::Sealed(sealed)) => {
-                let mut name = OsString::from(dest.file_name().unwrap_or_default());
-                name.push(PRIVATE_SUFFIX);
-                let private = dest.with_file_name(name);
-                Some(Stack { layers: sealed.layers.clone(), private })
+            (Kind::Overlay, Parent::Sealed { sealed, private }) => {
+                Some(Stack { layers: sealed.layers.clone(), private: (*private).to_owned() })
             }
             _ => None,
         };

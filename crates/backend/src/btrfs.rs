@@ -43,7 +43,7 @@ impl Backend for Btrfs {
         _progress: &Progress,
         _cancel: &Cancel,
     ) -> Result<Prepared> {
-        let Parent::Sealed(Sealed { layers }) = parent else {
+        let Parent::Sealed { sealed: Sealed { layers }, .. } = parent else {
             return Err(Error::WrongParent(Kind::Btrfs));
         };
         let [sealed] = layers.as_slice() else { return Err(Error::WrongParent(Kind::Btrfs)) };

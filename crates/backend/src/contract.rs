@@ -91,7 +91,13 @@ pub enum Support {
 #[derive(Clone, Copy)]
 pub enum Parent<'a> {
     /// A sealed tree.
-    Sealed(&'a Sealed),
+    Sealed {
+        /// Which.
+        sealed: &'a Sealed,
+        /// A directory for what the tree has besides its files, in the same store as the sealed tree;
+        /// it must not exist. Overlays alone need it.
+        private: &'a Path,
+    },
     /// Entries of a source that the manifest lists and the gate admits.
     Source {
         /// Root of the source.
@@ -113,7 +119,11 @@ pub enum Parent<'a> {
 impl std::fmt::Debug for Parent<'_> {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            Self::Sealed(sealed) => formatter.debug_tuple("Sealed").field(sealed).finish(),
+            Self::Sealed { sealed, private } => formatter
+                .debug_struct("Sealed")
+                .field("sealed", sealed)
+                .field("private", private)
+                .finish(),
             Self::Source { root, manifest, .. } => formatter
                 .debug_struct("Source")
                 .field("root", root)

@@ -71,7 +71,7 @@ pub(crate) fn prepare_with(
 ) -> Result<Prepared, Error> {
     let root = match parent {
         Parent::Source { root, .. } | Parent::Carried { root, .. } => *root,
-        Parent::Sealed(_) => return Err(Error::WrongParent(kind)),
+        Parent::Sealed { .. } => return Err(Error::WrongParent(kind)),
     };
     let source = fs_sys::open_dir(root)?;
     fs_sys::make_dir(dest, Mode(0o777))?;
@@ -85,7 +85,7 @@ pub(crate) fn prepare_with(
         Parent::Carried { filter, .. } => {
             Content::Carried(copy_tree(&source, &made, *filter, Existing::Fail, &options)?)
         }
-        Parent::Sealed(_) => Content::Shared,
+        Parent::Sealed { .. } => Content::Shared,
     };
     unfinished.disarm();
     Ok(Prepared { active: Active::planned(kind, parent, dest), content })

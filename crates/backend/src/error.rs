@@ -37,8 +37,8 @@ pub enum Error {
         /// The tree.
         path: PathBuf,
     },
-    /// Something that fwt did not mount is mounted in the tree's place.
-    #[error("something else is mounted at {}", path.display())]
+    /// Something that fwt did not put there is in the tree's place.
+    #[error("something else is at {}", path.display())]
     ForeignMount {
         /// The place.
         path: PathBuf,

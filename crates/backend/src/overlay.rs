@@ -1,7 +1,7 @@
 //! `overlay`: a writable layer is mounted over sealed ones, whatever their size in the same time.
 //!
-//! A tree `T` has a mount point `T`, and beside it the private directory `T.overlay` with the layer
-//! that is written to (`upper`) and the kernel's own room (`work`). The mount point is empty, has mode
+//! A tree has a mount point, and in the store a private directory with the layer that is written to
+//! (`upper`) and the kernel's own room (`work`). The mount point is empty, has mode
 //! 0500 and, where the file system has the flag and the process may set it, is immutable, so that not
 //! even root writes into it while nothing is mounted: that would be hidden by the next mount.
 
@@ -17,7 +17,7 @@ mod view;
 use std::path::Path;
 
 use copy_engine::{Cancel, Progress};
-use fs_sys::{FileSystem, Immutable, Mode, MountNamespace};
+use fs_sys::{FileSystem, Immutable, Mode, MountNamespace, Stat};
 
 use crate::contract::{Backend, Content, Kind, Parent, Prepared, Site, Support};
 use crate::error::Result;
@@ -130,6 +130,24 @@ impl Backend for Overlay {
     }
 }
 
+impl Overlay {
+    /// Unmounts the tree, which stays whole; one that is not mounted is a success. One that is in use stays
+    /// mounted ([`Error::InUse`]).
+    pub fn detach(&self, active: &Active) -> Result<()> {
+        mount::detach(stack_of(active)?, &active.path)
+    }
+
+    /// Removes the bare mount point of a tree that is not mounted. What fwt did not make stays.
+    pub fn remove_point(&self, active: &Active) -> Result<()> {
+        remove_point(&active.path)
+    }
+
+    /// Whether the tree is mounted.
+    pub fn is_attached(&self, active: &Active) -> Result<bool> {
+        Ok(mount::state(stack_of(active)?, &active.path)? == mount::State::Mounted)
+    }
+}
+
 fn stack_of(active: &Active) -> Result<&Stack> {
     let wrong = || Error::WrongTree { kind: Kind::Overlay, path: active.path.clone() };
     active.overlay.as_ref().ok_or_else(wrong)
@@ -137,6 +155,12 @@ fn stack_of(active: &Active) -> Result<&Stack> {
 
 /// The mode of a mount point.
 const BARE: Mode = Mode(0o500);
+
+/// Whether it may be a mount point of ours: nobody else's directory has this mode by chance, and what is
+/// in one is seen when it is removed.
+fn is_bare(found: &Stat) -> bool {
+    found.kind == fs_sys::Kind::Directory && found.mode.permissions() == BARE
+}
 
 /// Keeps the bare mount point from being written to. Without the flag the mode does so, root excepted.
 fn protect(point: &Path) -> Result<()> {
@@ -157,6 +181,7 @@ fn remove_point(point: &Path) -> Result<()> {
     use fs_sys::ErrorKind::NotFound;
     match fs_sys::stat(point) {
         Err(error) if error.kind == NotFound => return Ok(()),
+        Ok(found) if !is_bare(&found) => return Ok(()),
         other => other?,
     };
     let unprotected =

@@ -45,7 +45,7 @@ fn sealed_in(room: &Path) -> Sealed {
 }
 
 fn prepare(sealed: &Sealed, dest: &Path) -> Result<Active, Error> {
-    let parent = Parent::Sealed(sealed);
+    let parent = Parent::Sealed { sealed, private: Path::new("/nonexistent") };
     let prepared = Btrfs.prepare(&parent, dest, &Progress::default(), &Cancel::default());
     prepared.map(|prepared| prepared.active)
 }

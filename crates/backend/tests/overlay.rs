@@ -40,8 +40,16 @@ impl Drop for Store<'_> {
     }
 }
 
+/// Where these tests keep what a tree has besides its mount point.
+fn private_of(dest: &Path) -> PathBuf {
+    let mut private = dest.as_os_str().to_owned();
+    private.push(".overlay");
+    private.into()
+}
+
 fn prepare(sealed: &Sealed, dest: &Path) -> Result<Active, Error> {
-    let parent = Parent::Sealed(sealed);
+    let private = private_of(dest);
+    let parent = Parent::Sealed { sealed, private: &private };
     Overlay
         .prepare(&parent, dest, &Progress::default(), &Cancel::default())
         .map(|prepared| prepared.active)
@@ -323,7 +331,9 @@ fn a_store_that_was_copied_is_attached() {
         assert!(Command::new("cp").arg("-a").args([&first, &copy]).status().unwrap().success());
         let layers = ["top", "bottom"].map(|name| copy.join(name)).to_vec();
         let parent = Sealed { layers };
-        let moved = Active::planned(Kind::Overlay, &Parent::Sealed(&parent), &copy.join("tree"));
+        let private = private_of(&copy.join("tree"));
+        let parent = Parent::Sealed { sealed: &parent, private: &private };
+        let moved = Active::planned(Kind::Overlay, &parent, &copy.join("tree"));
         fs::remove_dir(copy.join("tree")).unwrap();
         Overlay.attach(&moved).unwrap();
         assert_eq!(snapshot(&moved.path), wanted);
@@ -368,7 +378,9 @@ fn every_half_made_tree_is_removed() {
     let _store = Store(room.path());
     let sealed = sealed_in(room.path());
     let dest = room.path().join("tree");
-    let active = Active::planned(Kind::Overlay, &Parent::Sealed(&sealed), &dest);
+    let private = private_of(&dest);
+    let parent = Parent::Sealed { sealed: &sealed, private: &private };
+    let active = Active::planned(Kind::Overlay, &parent, &dest);
     let private = &active.overlay.as_ref().unwrap().private;
     let steps: [&dyn Fn(); 4] = [
         &|| fs::create_dir(private).unwrap(),

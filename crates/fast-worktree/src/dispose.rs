@@ -13,7 +13,7 @@ use crate::{backing, plain, seal};
 /// files, then the row. What a process that died began is taken up where it stopped.
 pub(crate) fn dispose(git: &Git, registry: &Registry, row: &Row) -> Result<(), ApiError> {
     let was_finished = row.trash_path.is_some();
-    if !was_finished {
+    if !was_finished && !backing::is_overlay(row) {
         take_back(registry, row)?;
     }
     if let Some(admin) = &row.admin_dir {

@@ -10,6 +10,7 @@ use pool_db::{Registry, State, Worktree as Row, marker};
 use crate::api::{
     ApiError, BackendHealth, Debris, DebrisKind, DoctorRequest, DoctorResponse, Repair, Unsaved,
 };
+use crate::backing::{attach, is_attached};
 use crate::config::Configuration;
 use crate::create::sample_file;
 use crate::place::{self, Store};
@@ -65,6 +66,9 @@ impl Service {
                 (DebrisKind::HalfRemoved, "the process that removed it is gone".to_owned())
             }
             State::Making | State::Removing | State::Condemned => return Ok(None),
+            State::Held | State::Ready if !is_attached(row)? => {
+                (DebrisKind::Detached, "it is not mounted: fwt attach mounts it".to_owned())
+            }
             State::Held | State::Ready => match presence(registry, row) {
                 Ok(Presence::Whole) => return Ok(None),
                 Ok(Presence::Gone) if is_registered(registry, row)? => (
@@ -87,6 +91,7 @@ impl Service {
                 DebrisKind::HalfMade | DebrisKind::HalfRemoved => {
                     self.take_over(registry, row.clone(), Unsaved::Keep).map(drop)
                 }
+                DebrisKind::Detached => attach(row).map(drop),
                 DebrisKind::Gone => {
                     self.remove_held(registry, row.clone(), Unsaved::Keep).map(drop)
                 }

@@ -9,6 +9,7 @@
 //! make.
 
 pub mod api;
+mod attach;
 mod backing;
 mod chain;
 mod config;

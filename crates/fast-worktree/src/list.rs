@@ -119,7 +119,7 @@ fn resolved(path: &Path) -> PathBuf {
     path.to_owned()
 }
 
-fn none(wanted: &str) -> ApiError {
+pub(crate) fn none(wanted: &str) -> ApiError {
     ApiError::new(Code::NoSuchWorktree, format!("no worktree goes by {wanted:?}"))
         .with_hint("fwt list --all names them")
 }

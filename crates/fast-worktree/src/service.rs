@@ -72,6 +72,7 @@ impl Api for Service {
             }
             Request::RemoveWorktree(request) => self.remove(&request).map(Response::Removed),
             Request::Doctor(request) => self.doctor(&request).map(Response::Doctor),
+            Request::Attach(request) => self.attach(&request).map(Response::Attached),
             Request::Trust(request) => self.trust(&request).map(Response::Trusted),
         }
     }

@@ -50,6 +50,10 @@ pub(crate) fn print(
             printer.say(&talk::removed(removed));
             Ok(())
         }
+        Response::Attached(attached) => {
+            printer.say(&talk::attached(attached));
+            Ok(())
+        }
         Response::Trusted(trusted) => {
             printer.say(&talk::trusted(trusted));
             Ok(())
@@ -64,9 +68,11 @@ pub(crate) fn undelivered(response: &Response) -> Option<String> {
         Response::Worktree(worktree) => {
             Some(format!("the worktree {} is at {}", worktree.name, worktree.path.0.display()))
         }
-        Response::List(_) | Response::Removed(_) | Response::Doctor(_) | Response::Trusted(_) => {
-            None
-        }
+        Response::Attached(_)
+        | Response::List(_)
+        | Response::Removed(_)
+        | Response::Doctor(_)
+        | Response::Trusted(_) => None,
     }
 }
 

@@ -64,6 +64,8 @@ pub(crate) enum Command {
     Show(ShowArguments),
     /// Remove a worktree, unless work would be lost; its branch stays
     Rm(RemoveArguments),
+    /// Mount worktrees again after a reboot
+    Attach(AttachArguments),
     /// Say what works here, and what is out of order
     Doctor(DoctorArguments),
     /// Let the `fwt.toml` of a source name commands, as it is now
@@ -75,6 +77,14 @@ pub(crate) enum Command {
         /// Which shell
         shell: Shell,
     },
+}
+
+/// Which worktree to mount.
+#[derive(Debug, Args)]
+pub(crate) struct AttachArguments {
+    /// Its id, its name, or a path inside it [default: all]
+    #[arg(value_name = "ID", value_parser = id_parser())]
+    pub(crate) worktree: Option<OsString>,
 }
 
 /// Which source to trust.

@@ -40,6 +40,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             let request = translate::doctor(&doctor, directory).map(Request::Doctor);
             session.answer(session.ask(request), Wanted::Fields)
         }
+        Command::Attach(attach) => {
+            let request = translate::attach(attach, directory).map(Request::Attach);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
         Command::Trust(trust) => {
             let request = translate::trust(&trust, directory).map(Request::Trust);
             session.answer(session.ask(request), Wanted::Fields)
@@ -132,7 +136,10 @@ impl Session {
     fn watch(&self, request: &Request, service: &Service) -> Option<Watch> {
         match request {
             Request::CreateWorktree(_) | Request::RemoveWorktree(_) | Request::Doctor(_) => {}
-            Request::ListWorktrees(_) | Request::ShowWorktree(_) | Request::Trust(_) => {
+            Request::ListWorktrees(_)
+            | Request::ShowWorktree(_)
+            | Request::Attach(_)
+            | Request::Trust(_) => {
                 return None;
             }
         }

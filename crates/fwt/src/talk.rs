@@ -1,7 +1,8 @@
 //! What is said on standard error of what was done.
 
 use fast_worktree::api::{
-    HookOutcome, HookReport, PassedOver, RemoveResponse, TrustResponse, Worktree,
+    AttachResponse, Attached, HookOutcome, HookReport, PassedOver, RemoveResponse, TrustResponse,
+    Worktree,
 };
 use indicatif::{BinaryBytes, HumanCount};
 
@@ -31,6 +32,24 @@ fn hook(report: &HookReport) -> Option<String> {
         HookOutcome::Failed => Some(format!("the {name} hook failed: {detail}")),
         HookOutcome::NotTrusted => Some(format!("no {name} hook ran: {detail}; fwt trust lets it")),
     }
+}
+
+/// Of worktrees that were to be mounted.
+pub(crate) fn attached(attached: &AttachResponse) -> String {
+    if attached.worktrees.is_empty() {
+        return "no worktree needs a mount".to_owned();
+    }
+    let line = |one: &Attached| {
+        let (name, path) = (escape::text(&one.name), escape::path(&one.path.0));
+        match &one.error {
+            Some(error) => {
+                format!("cannot mount {name} ({path}): {}", escape::lines(&error.message))
+            }
+            None if one.was_mounted => format!("{name} ({path}) is there"),
+            None => format!("mounted {name} ({path})"),
+        }
+    };
+    attached.worktrees.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
 /// Of what is trusted now.

@@ -1,17 +1,18 @@
 //! From arguments to requests.
 
 use std::ffi::OsString;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use fast_worktree::Kind;
 use fast_worktree::api::{
-    ApiError, Carry, Code, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs,
-    ListRequest, Mode, RemoveRequest, Repair, ShowRequest, Trust, TrustRequest, Unsaved, WirePath,
+    ApiError, AttachRequest, Carry, Code, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include,
+    Lfs, ListRequest, Mode, RemoveRequest, Repair, ShowRequest, Trust, TrustRequest, Unsaved,
+    WirePath,
 };
 
 use crate::arguments::{
-    CarryArgument, CowArgument, CreateArguments, DoctorArguments, LfsArgument, ListArguments,
-    ModeArgument, RemoveArguments, ShowArguments, TrustArguments,
+    AttachArguments, CarryArgument, CowArgument, CreateArguments, DoctorArguments, LfsArgument,
+    ListArguments, ModeArgument, RemoveArguments, ShowArguments, TrustArguments,
 };
 use crate::directory::Directory;
 
@@ -85,6 +86,21 @@ pub(crate) fn remove(
     Ok(RemoveRequest { worktree, directory, unsaved })
 }
 
+/// What `attach` asks for.
+pub(crate) fn attach(
+    arguments: AttachArguments,
+    directory: &Directory,
+) -> Result<AttachRequest, ApiError> {
+    match arguments.worktree {
+        Some(id) => {
+            let (worktree, directory) = worktree(id, directory)?;
+            Ok(AttachRequest { worktree: Some(worktree), directory })
+        }
+        // All of them are meant, wherever this is.
+        None => Ok(AttachRequest { worktree: None, directory: WirePath(PathBuf::from("/")) }),
+    }
+}
+
 /// What `trust` asks for.
 pub(crate) fn trust(
     arguments: &TrustArguments,
@@ -141,7 +157,6 @@ fn worktree(id: OsString, directory: &Directory) -> Result<(String, WirePath), A
 #[cfg(test)]
 mod tests {
     use std::os::unix::ffi::OsStringExt as _;
-    use std::path::PathBuf;
 
     use super::*;
 

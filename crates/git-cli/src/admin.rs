@@ -137,6 +137,11 @@ impl Admin {
         if error.kind == ErrorKind::Exists { Ok(()) } else { Err(error.into()) }
     }
 
+    /// Puts another reason in the place of the one that it is locked for.
+    pub fn change_lock(&self, reason: &str) -> Result<()> {
+        self.replace(LOCK_FILE, format!("{reason}\n").as_bytes())
+    }
+
     /// Unlocks it, if it is locked for this very reason.
     pub fn unlock(&self, reason: &str) -> Result<()> {
         if self.lock_reason()?.as_deref() == Some(reason.as_bytes()) {

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use fs_sys::{Dir, ErrorKind, FileSystem, Kind, Mode, Overlay, Unmount, Unmounted, Writable};
 
-use super::{moved, protect};
+use super::{is_bare, moved, protect};
 use crate::error::{Error, Result};
 use crate::{Stack, overlay};
 
@@ -38,8 +38,13 @@ pub(super) fn attach(stack: &Stack, point: &Path) -> Result<()> {
     // A copy of a store has no mount points that are worth anything, or none at all.
     match fs_sys::make_dir(point, overlay::BARE) {
         Err(error) if error.kind != ErrorKind::Exists => return Err(error.into()),
-        Ok(()) | Err(_) => protect(point)?,
+        // What has the place of a mount point by now may be somebody's, and is not touched.
+        Err(_) if !is_bare(&fs_sys::stat(point)?) || !fs_sys::list(point)?.is_empty() => {
+            return Err(Error::ForeignMount { path: point.to_owned() });
+        }
+        Ok(()) | Err(_) => {}
     }
+    protect(point)?;
     let mounted = mount(stack, point).or_else(|error| {
         if error.kind != ErrorKind::Stale {
             return Err(error.into());

@@ -189,12 +189,18 @@ impl From<copy_engine::Error> for ApiError {
 
 impl From<backend::Error> for ApiError {
     fn from(error: backend::Error) -> Self {
-        match error {
-            backend::Error::Copy(error) => error.into(),
-            backend::Error::Fs(error) => error.into(),
-            error @ backend::Error::InUse { .. } => Self::new(Code::InUse, chain(&error)),
-            error => Self::new(Code::Failed, chain(&error)),
-        }
+        let code = match error {
+            backend::Error::Copy(error) => return error.into(),
+            backend::Error::Fs(error) => return error.into(),
+            backend::Error::InUse { .. } => Code::InUse,
+            backend::Error::ForeignMount { .. } => Code::NotOurs,
+            backend::Error::WrongParent(_)
+            | backend::Error::WrongTree { .. }
+            | backend::Error::NotAttached { .. }
+            | backend::Error::NotSealable { .. }
+            | _ => Code::Failed,
+        };
+        Self::new(code, chain(&error))
     }
 }
 

@@ -8,13 +8,14 @@ mod response;
 pub use error::{ApiError, Code};
 pub use path::WirePath;
 pub use request::{
-    Carry, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs, ListRequest, Mode,
-    RemoveRequest, Repair, Request, ShowRequest, TreeOwner, Trust, TrustRequest, Unsaved,
+    AttachRequest, Carry, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs,
+    ListRequest, Mode, RemoveRequest, Repair, Request, ShowRequest, TreeOwner, Trust, TrustRequest,
+    Unsaved,
 };
 pub use response::{
-    BackendHealth, Base, Carried, Debris, DebrisKind, DoctorResponse, HookName, HookOutcome,
-    HookReport, LeaseInfo, ListResponse, PassedOver, RemoveResponse, Response, Skipped, State,
-    Stats, TrustResponse, Worktree,
+    AttachResponse, Attached, BackendHealth, Base, Carried, Debris, DebrisKind, DoctorResponse,
+    HookName, HookOutcome, HookReport, LeaseInfo, ListResponse, PassedOver, RemoveResponse,
+    Response, Skipped, State, Stats, TrustResponse, Worktree,
 };
 
 /// What every front end calls: in process a [`crate::Service`].

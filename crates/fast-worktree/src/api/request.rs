@@ -20,8 +20,21 @@ pub enum Request {
     RemoveWorktree(RemoveRequest),
     /// Say what works here, and what is out of order.
     Doctor(DoctorRequest),
+    /// Mount what should be mounted and is not.
+    Attach(AttachRequest),
     /// Trust a source's configuration file, or no more.
     Trust(TrustRequest),
+}
+
+/// Mount what should be mounted and is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AttachRequest {
+    /// Which worktree: its id, its name, or a path inside it; all without one.
+    #[serde(default)]
+    pub worktree: Option<String>,
+    /// Where names and relative paths count from; absolute.
+    pub directory: WirePath,
 }
 
 /// Trust a source's configuration file, or no more.

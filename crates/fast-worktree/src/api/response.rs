@@ -4,7 +4,7 @@ use backend::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Carry, Mode, WirePath};
+use super::{ApiError, Carry, Mode, WirePath};
 
 /// An answer: the bare object of its verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -18,6 +18,8 @@ pub enum Response {
     Removed(RemoveResponse),
     /// What works and what is out of order.
     Doctor(DoctorResponse),
+    /// What is mounted now.
+    Attached(AttachResponse),
     /// What is trusted now.
     Trusted(TrustResponse),
 }
@@ -213,6 +215,28 @@ pub enum HookOutcome {
     NotTrusted,
 }
 
+/// What is mounted now.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct AttachResponse {
+    /// The worktrees that were looked at.
+    pub worktrees: Vec<Attached>,
+}
+
+/// A worktree that was to be mounted.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Attached {
+    /// Its id.
+    pub id: String,
+    /// Its name.
+    pub name: String,
+    /// Where it is.
+    pub path: WirePath,
+    /// Whether it was there already.
+    pub was_mounted: bool,
+    /// Why it cannot be mounted; `null` if it is.
+    pub error: Option<ApiError>,
+}
+
 /// What is trusted now.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TrustResponse {
@@ -277,6 +301,8 @@ pub enum DebrisKind {
     HalfMade,
     /// A tree whose removal was cut short.
     HalfRemoved,
+    /// A tree that is whole and not mounted.
+    Detached,
     /// A row whose tree and registration are gone.
     Gone,
     /// A row whose tree is gone and whose registration is there.

@@ -81,7 +81,7 @@ impl Service {
         tracing::debug!(files = listed.copied.len(), "copied");
         let own = admin.path.join("index.fwt");
         let place = GitPlace { git_dir: &admin.path, own_index: &own };
-        let finished = self.finish_files(&tree, listed, content, place)?;
+        let finished = self.finish_files(&tree, &listed, content, place)?;
         fs_sys::write_new(&admin.index(), &finished.index, Mode(0o666))?;
         tracing::debug!("the index is stamped");
         Ok(Filled::clean(finished.stats, finished.provisioned))
@@ -91,7 +91,7 @@ impl Service {
     pub(crate) fn finish_files(
         &self,
         tree: &Path,
-        listed: Listed,
+        listed: &Listed,
         content: Content<'_>,
         place: GitPlace<'_>,
     ) -> Result<Finished, ApiError> {

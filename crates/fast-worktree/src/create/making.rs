@@ -11,6 +11,7 @@ use git_cli::Git;
 use pool_db::{Registry, State, Worktree as Row};
 
 use crate::api::ApiError;
+use crate::backing;
 use crate::dispose::dispose;
 use crate::place;
 
@@ -70,8 +71,13 @@ impl<'a> Making<'a> {
         self.row.making_path.as_deref().expect("a row of a making has its directory")
     }
 
-    /// Where the tree grows.
+    /// Where the tree grows. What is mounted cannot be moved: it is at its place from the beginning.
     pub(crate) fn tree(&self) -> PathBuf {
+        if backing::is_overlay(&self.row) { self.row.path.clone() } else { self.hidden_tree() }
+    }
+
+    /// A place for a tree in the private directory.
+    pub(crate) fn hidden_tree(&self) -> PathBuf {
         self.wrapper().join(self.row.id.as_str())
     }
 
@@ -87,6 +93,9 @@ impl<'a> Making<'a> {
 
     /// Puts the tree at its place, where nothing may be.
     pub(crate) fn publish(&self) -> Result<(), ApiError> {
+        if backing::is_overlay(&self.row) {
+            return Ok(());
+        }
         match fs_sys::rename_noreplace(&self.tree(), &self.row.path) {
             Err(error) if error.kind == ErrorKind::Exists => Err(place::exists(&self.row.path)),
             done => Ok(done?),

@@ -15,7 +15,9 @@ use super::making::Making;
 use super::plan::{self, Scratch};
 use super::tracked::Tracked;
 use crate::api::{ApiError, Carry, Code, Include, Mode, Stats};
+use crate::backing::private_dir;
 use crate::chain::Rung;
+use crate::place;
 use crate::seal::Held;
 use crate::service::Service;
 
@@ -35,9 +37,19 @@ impl Service {
         making.row().sealed = Some(held.directory.clone());
         making.save()?;
         held.add_tree(making.row().id)?;
-        let parent = Parent::Sealed(&held.sealed);
-        let prepare = |tree: &Path| {
-            backend.prepare(&parent, tree, &Progress::default(), &Cancel::default()).map(drop)
+        let private = private_dir(&held.directory, making.row());
+        fs_sys::make_dirs(private.parent().unwrap_or(store), FileMode(0o700))?;
+        let parent = Parent::Sealed { sealed: &held.sealed, private: &private };
+        let prepare = |tree: &Path| -> Result<(), ApiError> {
+            let progress = (&Progress::default(), &Cancel::default());
+            match backend.prepare(&parent, tree, progress.0, progress.1) {
+                Err(backend::Error::Fs(error))
+                    if error.kind == ErrorKind::Exists && error.path == tree =>
+                {
+                    Err(place::exists(tree))
+                }
+                prepared => Ok(prepared.map(drop)?),
+            }
         };
         // git makes and removes the directory of a linked tree on its way; a standalone one's repository
         // is made in it.

@@ -7,6 +7,7 @@ use super::make::Order;
 use super::making::Making;
 use super::start;
 use crate::api::{ApiError, Code, Mode};
+use crate::backing::{MOUNTED_REASON, is_overlay};
 use crate::chain::Rung;
 use crate::dispose::branch_message;
 use crate::service::Service;
@@ -31,7 +32,7 @@ impl Service {
         if rules.request.mode == Mode::Standalone {
             return self.make_repository(order, making);
         }
-        let (tree, id) = (making.tree(), making.row().id.to_string());
+        let (tree, id) = (making.hidden_tree(), making.row().id.to_string());
         let admin = Admin::existing(&source.repository, &id);
         making.row().admin_dir = Some(admin.path.clone());
         making.save()?;
@@ -113,6 +114,7 @@ impl Service {
             return Err(ApiError::new(Code::GitFailed, text));
         }
         match order.rules.request.mode {
+            Mode::Linked if is_overlay(making.row()) => Ok(admin.change_lock(MOUNTED_REASON)?),
             Mode::Linked => Ok(admin.unlock(MAKING_REASON)?),
             Mode::Standalone => Ok(()),
         }

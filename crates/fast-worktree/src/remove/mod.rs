@@ -16,6 +16,7 @@ pub(crate) use self::presence::{Presence, presence};
 use self::presence::{not_ours, require_no_mount};
 use self::verdict::Keep;
 use crate::api::{ApiError, Code, HookReport, RemoveRequest, RemoveResponse, Unsaved};
+use crate::backing;
 use crate::dispose::{dispose, is_tree_of};
 use crate::plain;
 use crate::reclaim::is_abandoned;
@@ -149,15 +150,15 @@ impl Service {
                 // A `git gc` meanwhile would take the tree for gone, and drop its registration.
                 admin.lock(REMOVING_REASON)?;
             }
-            fs_sys::rename_noreplace(&row.path, &trash)?;
-            if !is_tree_of(registry, row, &trash) {
+            backing::move_aside(row, &trash)?;
+            if !is_tree_of(registry, row, &backing::aside(row, &trash)) {
                 return Err(not_ours(row, "something else took its place"));
             }
-            require_no_mount(row, &trash)?;
+            require_no_mount(row, &backing::aside(row, &trash))?;
         }
         match unsaved {
             Unsaved::Discard => Ok(()),
-            Unsaved::Keep => self.judge(registry, row, presence, &trash),
+            Unsaved::Keep => self.judge(registry, row, presence, &backing::aside(row, &trash)),
         }
     }
 
@@ -206,6 +207,9 @@ fn trash(row: &Row) -> PathBuf {
 /// Puts a tree that was moved aside, or was to be, back to its place.
 fn put_back(row: &Row) -> Result<(), ApiError> {
     let Some(trash) = &row.trash_path else { return Ok(()) };
+    if backing::is_overlay(row) {
+        return backing::mount_back(row, trash);
+    }
     match fs_sys::rename_noreplace(trash, &row.path) {
         Err(error) if error.kind == ErrorKind::NotFound => {}
         Err(error) if error.kind == ErrorKind::Exists => {

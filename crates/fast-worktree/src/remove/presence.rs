@@ -9,6 +9,7 @@ use git_cli::Admin;
 use pool_db::{Registry, Worktree as Row, marker};
 
 use crate::api::{ApiError, Code};
+use crate::backing;
 use crate::dispose::is_tree_of;
 
 /// How much of a tree is there.
@@ -22,6 +23,10 @@ pub(crate) enum Presence {
 
 /// What is there of the tree; an error if something else has its place.
 pub(crate) fn presence(registry: &Registry, row: &Row) -> Result<Presence, ApiError> {
+    if row.trash_path.is_none() {
+        // After a reboot nothing is mounted, and what was written there would not be seen.
+        backing::attach(row)?;
+    }
     let admin = row.admin_dir.clone().map(|path| Admin { path });
     let is_there = match fs_sys::stat(&row.path) {
         Err(error) if matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory) => false,
@@ -69,7 +74,10 @@ pub(crate) fn require_no_mount(row: &Row, tree: &Path) -> Result<(), ApiError> {
         Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
         Err(error) => return Err(error.into()),
     };
-    let Some(mount) = mount_points(&mounts).find(|point| point.starts_with(tree)) else {
+    // The tree itself may be one.
+    let is_inside =
+        |point: &PathBuf| point.starts_with(tree) && !(backing::is_overlay(row) && point == tree);
+    let Some(mount) = mount_points(&mounts).find(is_inside) else {
         return Ok(());
     };
     // While it is looked at aside, a person knows it by its own place.

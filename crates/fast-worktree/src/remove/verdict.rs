@@ -15,6 +15,7 @@ use super::REMOVING_REASON;
 use super::files::{Known, look_through};
 use super::original::Original;
 use crate::api::{ApiError, Code};
+use crate::backing::MOUNTED_REASON;
 use crate::hook::made;
 use crate::manifest;
 use crate::row::git_dir;
@@ -115,8 +116,9 @@ fn unsaved_in_git(
     tree: &Path,
     (row, original): (&Row, &Original),
 ) -> Result<Option<Keep>, ApiError> {
-    if let Some(reason) = admin.lock_reason()?.filter(|reason| reason != REMOVING_REASON.as_bytes())
-    {
+    if let Some(reason) = admin.lock_reason()?.filter(|reason| {
+        [REMOVING_REASON, MOUNTED_REASON].iter().all(|ours| reason != ours.as_bytes())
+    }) {
         return Ok(Some(Keep::LockedByGit(String::from_utf8_lossy(&reason).into_owned())));
     }
     for operation in OPERATIONS {

@@ -81,7 +81,7 @@ impl Service {
         };
         let own = scratch_directory.join("index.fwt");
         let place = GitPlace { git_dir: &source.repository.git_dir, own_index: &own };
-        let finished = self.finish_files(&tree, listed, content, place)?;
+        let finished = self.finish_files(&tree, &listed, content, place)?;
         fs_sys::write_new(&part.join(INDEX), &finished.index, Mode(0o600))?;
         let bytes = manifest::encode(&finished.provisioned);
         fs_sys::write_new(&part.join(manifest::FILE_NAME), &bytes, Mode(0o600))?;

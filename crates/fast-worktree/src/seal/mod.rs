@@ -134,12 +134,9 @@ pub(crate) fn provisioned(directory: &Path, tree: &Path) -> Result<Vec<Provision
     Ok(entries)
 }
 
-/// The layers of the sealed tree in `directory`.
-pub(crate) fn layers(directory: &Path) -> Result<Sealed, ApiError> {
-    load(directory)?.map(|record| record.sealed).ok_or_else(|| {
-        let text = format!("there is no sealed tree at {}", directory.display());
-        ApiError::new(Code::Failed, text)
-    })
+/// The layers of the sealed tree in `directory`; `None` if there is none.
+pub(crate) fn layers(directory: &Path) -> Result<Option<Sealed>, ApiError> {
+    Ok(load(directory)?.map(|record| record.sealed))
 }
 
 fn load(directory: &Path) -> Result<Option<Record>, ApiError> {
