@@ -94,8 +94,26 @@ impl Sandbox {
 
 impl Drop for Sandbox {
     fn drop(&mut self) {
+        unmount_below(&self.root);
+        remove_subvolumes(&self.root);
         // A directory that its owner may not write to, or look into, would keep its entries.
         open_up(self.directory.path());
+    }
+}
+
+/// Trees are mounts where they are overlays.
+fn unmount_below(root: &Path) {
+    let mounts = fs_sys::mounts().unwrap_or_default();
+    for mounted in mounts.iter().rev().filter(|mounted| mounted.point.starts_with(root)) {
+        drop(fs_sys::unmount(&mounted.point, fs_sys::Unmount::Lazily));
+    }
+}
+
+/// A read-only subvolume cannot be emptied.
+fn remove_subvolumes(root: &Path) {
+    let Ok(dir) = fs_sys::open_dir(root) else { return };
+    for nested in fs_sys::nested_subvolumes(&dir).unwrap_or_default().iter().rev() {
+        drop(fs_sys::remove_subvolume(&root.join(nested)));
     }
 }
 
@@ -105,6 +123,10 @@ fn open_up(directory: &Path) {
         return;
     }
     if found.permissions().mode() & 0o700 != 0o700 {
+        // A mount point is protected while nothing is mounted there.
+        if let Ok(dir) = fs_sys::open_dir(directory) {
+            drop(fs_sys::set_immutable(&dir, fs_sys::Immutable::No));
+        }
         drop(fs::set_permissions(directory, fs::Permissions::from_mode(0o700)));
     }
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {

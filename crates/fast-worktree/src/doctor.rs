@@ -14,11 +14,11 @@ use crate::backing::{attach, is_attached};
 use crate::config::Configuration;
 use crate::create::sample_file;
 use crate::place::{self, Store};
-use crate::plain;
 use crate::reclaim::is_abandoned;
 use crate::remove::{Presence, presence};
 use crate::service::Service;
 use crate::source::Source;
+use crate::{plain, seal};
 
 impl Service {
     /// Says what works and what is out of order, and on request puts in order what is fwt's own.
@@ -46,6 +46,9 @@ impl Service {
             }
             let stores = stores(&rows, store.as_deref(), &self.settings.home);
             debris.extend(self.look_at_stores(registry, &rows, &stores, request.repair)?);
+        }
+        for store in sealing_stores(store.as_deref(), &self.settings.home) {
+            debris.extend(look_at_sealed(&store, request.repair)?);
         }
         let git = self.git.version().unwrap_or_else(|error| error.to_string());
         let home = self.settings.home.clone().into();
@@ -96,7 +99,10 @@ impl Service {
                     self.remove_held(registry, row.clone(), Unsaved::Keep).map(drop)
                 }
                 // A disk that is not mounted looks like this: the tree may come back.
-                DebrisKind::Missing | DebrisKind::WithoutRow | DebrisKind::Foreign => {
+                DebrisKind::Missing
+                | DebrisKind::WithoutRow
+                | DebrisKind::HalfSealed
+                | DebrisKind::Foreign => {
                     return Ok(Some(debris));
                 }
             };
@@ -148,6 +154,33 @@ impl Service {
         }
         Ok(debris)
     }
+}
+
+/// The stores that may hold sealed trees.
+fn sealing_stores(store: Option<&Path>, home: &Path) -> BTreeSet<PathBuf> {
+    store.into_iter().chain([home]).map(Path::to_owned).collect()
+}
+
+/// Sealings that died. Nobody has ever worked in what they left.
+fn look_at_sealed(store: &Path, repair: Repair) -> Result<Vec<Debris>, ApiError> {
+    let mut debris = Vec::new();
+    for path in seal::half_sealed(store)? {
+        let mut entry = Debris {
+            kind: DebrisKind::HalfSealed,
+            id: None,
+            path: path.clone().into(),
+            detail: "the process that sealed it is gone".to_owned(),
+            is_repaired: false,
+        };
+        if repair == Repair::Debris {
+            match seal::remove_half_sealed(&path) {
+                Ok(()) => entry.is_repaired = true,
+                Err(error) => entry.detail = format!("{}; {}", entry.detail, error.message),
+            }
+        }
+        debris.push(entry);
+    }
+    Ok(debris)
 }
 
 fn backends(store: &Path, source: &Source) -> Vec<BackendHealth> {

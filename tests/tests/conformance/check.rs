@@ -107,9 +107,12 @@ impl Stage {
         let state = entries(&self.sandbox.state());
         let is_known = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            name == "worktrees" || name.starts_with("fwt.")
+            // Sealed trees stay for the next tree.
+            ["worktrees", "sealed", "uppers"].iter().any(|known| name == *known)
+                || name.starts_with("fwt.")
         };
         assert!(state.iter().all(is_known), "{state:?}");
+        self.assert_nobody_else_stands_on_sealed_trees(trees);
         let ids: BTreeSet<String> = trees.iter().map(|tree| tree.made.id().to_owned()).collect();
         let rows = self.fwt().list_all(&source.root);
         let listed: BTreeSet<String> =
@@ -128,12 +131,44 @@ impl Stage {
             trees.iter().filter(is_linked).map(|tree| tree.made.id().to_owned()).collect();
         assert_eq!(names, linked, "the admin directories");
         for admin in admins {
-            assert!(!admin.join("locked").exists(), "{} is locked", admin.display());
+            let is_locked = admin.join("locked").exists();
+            let is_mounted = rows.iter().any(|row| {
+                row["backend"] == "overlay" && admin.ends_with(row["id"].as_str().unwrap_or("-"))
+            });
+            assert_eq!(is_locked, is_mounted, "the lock of {}", admin.display());
             for entry in entries(&admin) {
                 let ending = entry.extension().unwrap_or_default();
                 assert!(ending != "lock" && ending != "fwt", "{} is left", entry.display());
             }
         }
+    }
+
+    /// Panics if a sealed tree is half made, or stood on by anything but `trees`.
+    #[track_caller]
+    fn assert_nobody_else_stands_on_sealed_trees(&self, trees: &[&Tree]) {
+        let ids = |backends: &[&str]| -> BTreeSet<String> {
+            let is_meant =
+                |tree: &&&Tree| backends.iter().any(|name| tree.made.json["backend"] == *name);
+            trees.iter().filter(is_meant).map(|tree| tree.made.id().to_owned()).collect()
+        };
+        let names = |paths: Vec<PathBuf>| -> BTreeSet<String> {
+            paths
+                .iter()
+                .filter_map(|path| Some(path.file_name()?.to_string_lossy().into_owned()))
+                .collect()
+        };
+        let uppers = names(entries(&self.sandbox.state().join("uppers")));
+        assert_eq!(uppers, ids(&["overlay"]), "the upper layers");
+        let mut standing = BTreeSet::new();
+        for sealed in entries(&self.sandbox.state().join("sealed")) {
+            if sealed.extension().is_none() {
+                assert!(sealed.join("sealed.json").exists(), "{} is half made", sealed.display());
+                standing.extend(names(entries(&sealed.join("trees"))));
+            } else {
+                assert_eq!(sealed.extension().unwrap_or_default(), "lock", "{}", sealed.display());
+            }
+        }
+        assert_eq!(standing, ids(&["overlay", "btrfs"]), "what stands on sealed trees");
     }
 
     /// Runs a create that must fail in this way, change nothing, and leave nothing.

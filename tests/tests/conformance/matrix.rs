@@ -92,7 +92,10 @@ pub(crate) fn trials() -> Vec<Trial> {
 
 fn cells(filesystem: Filesystem) -> Vec<Cell> {
     let on = |backend, mode| Cell { backend, filesystem, mode };
-    let named = Kind::ALL.into_iter().map(|backend| on(Some(backend), Mode::Linked));
+    let named = Kind::OVER_SEALED
+        .into_iter()
+        .chain(Kind::ALL)
+        .map(|backend| on(Some(backend), Mode::Linked));
     // The chain as a whole, and the short name of its last rung.
     named.chain([on(None, Mode::Linked), on(Some(Kind::Checkout), Mode::Checkout)]).collect()
 }
@@ -102,7 +105,7 @@ fn cases_of(cell: Cell) -> Vec<Case> {
     if cell.mode == Mode::Checkout {
         return chain::SHORT_NAME_CASES.to_vec();
     }
-    if backend.shares_bytes() && !cell.filesystem.has_reflinks() {
+    if !is_possible(backend, cell.filesystem) {
         return chain::IMPOSSIBLE_CASES.to_vec();
     }
     cases::all().filter(|case| case.is_about(backend)).collect()
@@ -124,8 +127,19 @@ fn trial(cell: Cell, case: Case, lack: Option<String>) -> Trial {
     trial.with_ignored_flag(is_skipped)
 }
 
+/// Whether a backend can work on a file system, for this user.
+fn is_possible(backend: Kind, filesystem: Filesystem) -> bool {
+    match backend {
+        Kind::Overlay => is_root(),
+        Kind::Btrfs => filesystem == Filesystem::Btrfs,
+        Kind::Reflink => filesystem.has_reflinks(),
+        Kind::Copy | Kind::Checkout | _ => true,
+    }
+}
+
+/// Trees over sealed ones take nothing of a source themselves.
 fn takes_donors(backend: Kind) -> bool {
-    backend != Kind::Checkout
+    backend != Kind::Checkout && !backend.needs_sealed_parent()
 }
 
 fn is_root() -> bool {

@@ -65,6 +65,26 @@ impl Stage {
         self.cell.backend != Some(Kind::Checkout)
     }
 
+    /// Whether trees here stand on sealed ones.
+    pub(crate) fn is_over_sealed(&self) -> bool {
+        self.cell.backend.is_some_and(Kind::needs_sealed_parent)
+    }
+
+    /// Whether trees here are mounts, which git is kept from removing and moving.
+    pub(crate) fn is_mounted(&self) -> bool {
+        self.cell.backend == Some(Kind::Overlay)
+    }
+
+    /// Why the backend cannot work here, where it cannot.
+    pub(crate) fn impossible(&self) -> String {
+        let reason = match self.cell.backend {
+            Some(Kind::Overlay) => "overlay: no-capability",
+            Some(Kind::Btrfs) => "btrfs: not-btrfs",
+            _ => "reflink: no-reflink",
+        };
+        reason.to_owned()
+    }
+
     /// Whether trees here share their bytes with the source.
     pub(crate) fn shares_bytes(&self) -> bool {
         self.cell.backend.is_some_and(Kind::shares_bytes)

@@ -3,6 +3,7 @@
 use fwt_tests::snapshot::Detail;
 use fwt_tests::{Filesystem, Repository, Sandbox, Snapshot};
 
+use crate::mount::can_mount;
 use crate::scene::Scene;
 
 /// One way.
@@ -64,6 +65,8 @@ impl Way {
     pub(crate) fn scene(&self) -> Option<Scene> {
         let scene = match self.backend {
             "reflink" => Scene::within(Sandbox::on(Filesystem::Xfs)?),
+            "btrfs" => Scene::within(Sandbox::on(Filesystem::Btrfs)?),
+            "overlay" if !can_mount() => return None,
             _ => Scene::in_memory(),
         };
         spoil(&scene.source);

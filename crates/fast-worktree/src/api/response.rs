@@ -305,6 +305,8 @@ pub enum DebrisKind {
     Detached,
     /// A row whose tree and registration are gone.
     Gone,
+    /// A sealed tree whose maker died.
+    HalfSealed,
     /// A row whose tree is gone and whose registration is there.
     Missing,
     /// A tree of ours without a row.

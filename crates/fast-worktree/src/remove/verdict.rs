@@ -173,10 +173,15 @@ fn unsaved_in_files(
     }
     let mut provisioned = manifest::load(&admin.path.join(manifest::FILE_NAME))?;
     if let Some(sealed) = &row.sealed {
-        provisioned.extend(seal::provisioned(sealed, tree)?);
+        provisioned.extend(seal::provisioned(sealed)?);
     }
     let tracked: HashSet<Vec<u8>> = git.compared_paths(context)?.into_iter().collect();
-    let made = made::load(&admin.path)?;
+    let mut made = made::load(&admin.path)?;
+    if row.sealed.is_some() {
+        // A snapshot or a mount has a device of its own, and another after each time it is mounted.
+        let device = dir.stat()?.dev;
+        provisioned.iter_mut().chain(&mut made).for_each(|entry| entry.stat.dev = device);
+    }
     let known = Known::new(tracked, (provisioned, made), original);
     let found = look_through(&dir, &known)?;
     if found.unsaved.is_some() || found.doubtful.is_empty() {

@@ -110,7 +110,7 @@ fn finish(kind: Kind, directory: &Path, stats: Stats) -> Result<(), ApiError> {
 }
 
 /// Removes what was left of a sealing, a subvolume with it.
-fn remove(directory: &Path) -> Result<(), ApiError> {
+pub(super) fn remove(directory: &Path) -> Result<(), ApiError> {
     let tree = directory.join(TREE);
     if fs_sys::exists(&tree)? && fs_sys::is_subvolume_root(&fs_sys::open_dir(&tree)?)? {
         fs_sys::remove_subvolume(&tree)?;

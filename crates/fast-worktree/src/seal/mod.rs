@@ -5,6 +5,7 @@
 //! `trees/` names the worktrees that stand on it, one empty file each, whatever `FWT_HOME` they belong to.
 //! A lock beside it is held shared while a tree is made on it, and alone while it is made or removed.
 
+mod debris;
 mod key;
 mod make;
 
@@ -17,6 +18,7 @@ use fs_sys::{ErrorKind, FileLock, Mode, Sharing, try_lock};
 use pool_db::WorktreeId;
 use serde::{Deserialize, Serialize};
 
+pub(crate) use self::debris::{half_sealed, remove_half_sealed};
 use crate::api::{ApiError, Code, Stats};
 use crate::create::Order;
 use crate::manifest::{self, Provisioned};
@@ -123,15 +125,9 @@ pub(crate) fn remove_tree_of(directory: &Path, id: WorktreeId) -> Result<(), Api
     }
 }
 
-/// What was provisioned in a tree at `tree` that stands on the sealed tree in `directory`: the same files,
-/// which the kernel shows under another device.
-pub(crate) fn provisioned(directory: &Path, tree: &Path) -> Result<Vec<Provisioned>, ApiError> {
-    let device = fs_sys::stat(tree)?.dev;
-    let mut entries = manifest::load(&directory.join(manifest::FILE_NAME))?;
-    for entry in &mut entries {
-        entry.stat.dev = device;
-    }
-    Ok(entries)
+/// What was provisioned in a tree that stands on the sealed tree in `directory`.
+pub(crate) fn provisioned(directory: &Path) -> Result<Vec<Provisioned>, ApiError> {
+    manifest::load(&directory.join(manifest::FILE_NAME))
 }
 
 /// The layers of the sealed tree in `directory`; `None` if there is none.

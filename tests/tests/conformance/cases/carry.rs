@@ -280,13 +280,14 @@ fn other_revision(stage: &Stage) {
 }
 
 fn plain_git(stage: &Stage) {
-    if stage.takes_donors() {
+    if stage.takes_donors() && !stage.is_over_sealed() {
         return;
     }
     let source = stage.small_source();
     let answer = stage.check_refused(&source, &["--carry", "dirty"], (5, "backend-unavailable"));
     let message = answer.json()["error"]["message"].to_string();
-    assert!(message.contains("only-commits"), "{message}");
+    let reason = if stage.is_over_sealed() { "no-sealed-parent" } else { "only-commits" };
+    assert!(message.contains(reason), "{message}");
 }
 
 fn included(stage: &Stage) {

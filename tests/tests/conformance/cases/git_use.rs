@@ -2,8 +2,10 @@
 
 use std::fs;
 
+use fwt_tests::Repository;
+
 use crate::matrix::Case;
-use crate::stage::Stage;
+use crate::stage::{Stage, Tree};
 
 pub(crate) const CASES: &[Case] = &[
     Case::new("case_b40_git_works_in_the_tree", in_the_tree),
@@ -55,11 +57,14 @@ fn from_the_source(stage: &Stage) {
         source.commit_of("HEAD")
     );
     assert!(list.contains(&line), "{list}");
-    assert!(!list.contains("locked") && !list.contains("prunable"), "{list}");
+    assert_eq!(list.contains("locked"), stage.is_mounted(), "{list}");
+    assert!(!list.contains("prunable"), "{list}");
     source.git(["worktree", "prune", "--expire=now"]);
     source.git(["worktree", "repair"]);
-    source.git(["worktree", "lock", &tree.git.root.to_string_lossy()]);
-    source.git(["worktree", "unlock", &tree.git.root.to_string_lossy()]);
+    if !stage.is_mounted() {
+        source.git(["worktree", "lock", &tree.git.root.to_string_lossy()]);
+        source.git(["worktree", "unlock", &tree.git.root.to_string_lossy()]);
+    }
     tree.assert_clean();
     stage.assert_no_debris(&source, &[&tree]);
     stage.remove(&tree, &source);
@@ -68,6 +73,9 @@ fn from_the_source(stage: &Stage) {
 fn removed_by_git(stage: &Stage) {
     let source = stage.small_source();
     let tree = stage.create(&source.root, &["named"]);
+    if stage.is_mounted() {
+        return assert_held(stage, &source, &tree, "remove");
+    }
     source.git(["worktree", "remove", &tree.git.root.to_string_lossy()]);
     let rows = stage.fwt().list_all(&source.root);
     assert_eq!(rows[0]["state"], "missing");
@@ -76,11 +84,29 @@ fn removed_by_git(stage: &Stage) {
     stage.create(&source.root, &["named"]).assert_clean();
 }
 
+/// git, which takes a mount point for a directory, is refused, and nothing happens to the tree.
+#[track_caller]
+fn assert_held(stage: &Stage, source: &Repository, tree: &Tree, verb: &str) {
+    let elsewhere = stage.sandbox.path("elsewhere");
+    let (from, to) = (tree.git.root.to_string_lossy(), elsewhere.to_string_lossy());
+    let mut arguments = vec!["worktree", verb, &*from];
+    arguments.extend((verb == "move").then_some(&*to));
+    let output = source.command(arguments).output().expect("git runs");
+    assert!(!output.status.success(), "git did {verb} it");
+    assert!(String::from_utf8_lossy(&output.stderr).contains("fwt rm"), "{output:?}");
+    tree.assert_clean();
+    stage.remove(tree, source);
+    stage.assert_no_debris(source, &[]);
+}
+
 /// fwt then refuses rather than guess, and git still has it.
 fn moved_by_git(stage: &Stage) {
     let source = stage.small_source();
     let tree = stage.create(&source.root, &[]);
     let elsewhere = stage.sandbox.path("elsewhere");
+    if stage.is_mounted() {
+        return assert_held(stage, &source, &tree, "move");
+    }
     let places = [&tree.git.root, &elsewhere].map(|path| path.to_string_lossy().into_owned());
     source.git(["worktree", "move", &places[0], &places[1]]);
     let moved = stage.sandbox.existing(&elsewhere);
@@ -108,9 +134,11 @@ fn rm_keeps(stage: &Stage) {
     tree.git.commit("on no branch");
     refused("unsaved-work");
     tree.git.git(["branch", "kept"]);
-    source.git(["worktree", "lock", &tree.git.root.to_string_lossy()]);
-    refused("locked-by-git");
-    source.git(["worktree", "unlock", &tree.git.root.to_string_lossy()]);
+    if !stage.is_mounted() {
+        source.git(["worktree", "lock", &tree.git.root.to_string_lossy()]);
+        refused("locked-by-git");
+        source.git(["worktree", "unlock", &tree.git.root.to_string_lossy()]);
+    }
     stage.remove(&tree, &source);
     stage.assert_no_debris(&source, &[]);
 }

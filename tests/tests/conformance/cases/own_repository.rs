@@ -165,6 +165,11 @@ fn own_place(stage: &Stage) {
     let tree = stage.create_as("standalone", &source, &["--at", at, "--branch", "topic"]);
     assert_eq!(tree.git.root, place);
     tree.assert_clean();
+    if stage.is_mounted() {
+        // Until it is unmounted it is where it is.
+        fs::rename(&place, stage.sandbox.path("moved")).expect_err("a mount is not renamed");
+        return stage.remove(&tree, &source);
+    }
     // It can be moved, and nothing in it names the old place.
     let moved = stage.sandbox.path("moved");
     fs::rename(&place, &moved).expect("both are ours");

@@ -128,3 +128,18 @@ fn case_b32_a_killed_removal_from_a_place() {
 fn case_b32_a_killed_removal_of_a_repository() {
     killed(3, Way::new("dirty", "standalone", "copy").at("../there/t"));
 }
+
+#[test]
+fn case_b32_a_killed_removal_of_an_overlay() {
+    killed(1, Way::new("clean", "linked", "overlay").at("../there/t"));
+}
+
+#[test]
+fn case_b32_a_killed_removal_of_an_overlay_with_a_repository() {
+    killed(3, Way::new("clean", "standalone", "overlay"));
+}
+
+#[test]
+fn case_b32_a_killed_removal_of_a_snapshot() {
+    killed(2, Way::new("clean", "linked", "btrfs").on_branch("made"));
+}

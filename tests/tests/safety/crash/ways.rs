@@ -151,3 +151,18 @@ fn case_b32_killed_with_a_repository_of_its_own() {
 fn case_b32_killed_with_a_repository_of_its_own_and_work_carried() {
     killed(5, Way::new("dirty", "standalone", "copy").at("../there/t"));
 }
+
+#[test]
+fn case_b32_killed_over_a_sealed_tree() {
+    killed(1, Way::new("clean", "linked", "overlay").on_branch("made"));
+}
+
+#[test]
+fn case_b32_killed_over_a_sealed_tree_with_a_repository_of_its_own() {
+    killed(3, Way::new("clean", "standalone", "overlay").at("../there/t"));
+}
+
+#[test]
+fn case_b32_killed_with_a_snapshot() {
+    killed(2, Way::new("clean", "linked", "btrfs").on_branch("made"));
+}
