@@ -1,5 +1,4 @@
 //! Overlay trees on every file system: what they show, what changes, how they are sealed and found again.
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests build and read their trees with std::fs")]
 

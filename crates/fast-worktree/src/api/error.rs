@@ -183,11 +183,13 @@ impl From<copy_engine::Error> for ApiError {
 
 impl From<backend::Error> for ApiError {
     fn from(error: backend::Error) -> Self {
-        match error {
-            backend::Error::Copy(error) => error.into(),
-            backend::Error::Fs(error) => error.into(),
-            error => Self::new(Code::Failed, chain(&error)),
+        if let backend::Error::Copy(error) = error {
+            return error.into();
         }
+        if let backend::Error::Fs(error) = error {
+            return error.into();
+        }
+        Self::new(Code::Failed, chain(&error))
     }
 }
 
