@@ -5,11 +5,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use backend::{Active, Backend, Btrfs, Error, Overlay, Parent, Sealed, Site};
 use copy_engine::{Cancel, Progress};
 use fs_sys::faults::{Fault, arm, calls, disarm};
-use fs_sys::{Unmount, Unmounted};
 
 #[path = "support/filesystems.rs"]
 #[expect(dead_code, reason = "two file systems are enough here")]
@@ -18,6 +18,13 @@ mod filesystems;
 use filesystems::{directory_on, is_root};
 
 const EIO: i32 = 5;
+
+/// Faults are the whole process's: one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 fn names_in(room: &Path) -> Vec<PathBuf> {
     let mut names: Vec<PathBuf> =
@@ -57,12 +64,8 @@ fn every_call_fails_once(backend: &dyn Backend, room: &Path, sealed: &Sealed) {
     };
     // A probe cannot say that its own removal failed; what it leaves is in the caller's scratch directory.
     at_every_call(probe, |_| {
-        for leftover in names_in(room).iter().filter(|path| !before.contains(path)) {
-            while fs_sys::unmount(&leftover.join("point"), Unmount::Now).unwrap() == Unmounted::Done
-            {
-            }
-            fs_sys::remove_subvolume(leftover).unwrap();
-        }
+        backend::clear_scratch(room).unwrap();
+        assert_eq!((names_in(room), mounted_in(room)), (before.clone(), 0));
     });
     let prepare = || backend.prepare(&parent, &dest, &progress, &cancel).map(|made| made.active);
     let count = at_every_call(prepare, |made| {
@@ -108,6 +111,7 @@ fn nothing_stays_behind() {
     if !is_root("mounts") {
         return;
     }
+    let _alone = alone();
     for variable in ["FWT_TEST_EXT4", "FWT_TEST_BTRFS", "FWT_TEST_TMPFS"] {
         let Some(room) = directory_on(variable) else { continue };
         let layer = room.path().join("layer");
@@ -130,6 +134,7 @@ fn die_at(nth: u64, backend: &dyn Backend, room: &Path) {
     let sealed = Sealed { layers: vec![room.join("layer")] };
     let (progress, cancel) = (Progress::default(), Cancel::default());
     arm(nth, Fault::Abort, None);
+    backend.probe(&Site { dest: room, sample: None });
     let parent = Parent::Sealed(&sealed);
     let made = backend.prepare(&parent, &room.join("tree"), &progress, &cancel).unwrap();
     backend.commit(&made.active, &room.join("image"), &progress, &cancel).unwrap();
@@ -144,6 +149,7 @@ fn a_kill_at_any_call_is_cleaned_up(name: &str, backend: &dyn Backend, variable:
     if !is_root("mounts") {
         return;
     }
+    let _alone = alone();
     let Some(room) = directory_on(variable) else { return };
     let (room, layer) = (room.path(), room.path().join("layer"));
     if backend.kind() == backend::Kind::Btrfs {
@@ -160,6 +166,7 @@ fn a_kill_at_any_call_is_cleaned_up(name: &str, backend: &dyn Backend, variable:
             .env(ROOM, room)
             .output()
             .unwrap();
+        backend::clear_scratch(room).unwrap();
         backend.remove(&planned).unwrap();
         backend.discard(&room.join("image")).unwrap();
         assert_eq!((names_in(room), mounted_in(room)), (vec![layer.clone()], 0), "after {nth}");

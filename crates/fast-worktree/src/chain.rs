@@ -99,3 +99,29 @@ fn unavailable(request: &CreateRequest, passed_over: &[PassedOver]) -> ApiError 
     };
     ApiError::new(Code::BackendUnavailable, text).with_hint(hint)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chosen(backend: Option<&str>) -> Result<Choice, ApiError> {
+        let request = serde_json::json!({ "source": "/", "backend": backend });
+        let request: CreateRequest = serde_json::from_value(request).unwrap();
+        let dest = tempfile::tempdir().unwrap();
+        choose(&request, &Site { dest: dest.path(), sample: None }, None)
+    }
+
+    #[test]
+    fn what_stands_on_a_sealed_tree_is_said_to_need_one_when_it_is_named() {
+        for name in ["overlay", "btrfs"] {
+            let Err(error) = chosen(Some(name)) else { panic!("{name} makes no tree of a source") };
+            assert_eq!(error.code, Code::BackendUnavailable);
+            assert!(error.message.contains(&format!("{name}: no-sealed-parent")), "{error:?}");
+        }
+        let choice = chosen(None).unwrap();
+        assert!(!choice.rung.kind().needs_sealed_parent());
+        let is_unsealed = |passed: &PassedOver| passed.reason != Reason::NoSealedParent.name();
+        assert!(choice.passed_over.iter().all(is_unsealed));
+        assert_eq!(chosen(Some("copy")).unwrap().rung.kind(), Kind::Copy);
+    }
+}
