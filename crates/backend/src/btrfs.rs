@@ -78,6 +78,13 @@ impl Backend for Btrfs {
         Ok(Sealed { layers: vec![dest.to_owned()] })
     }
 
+    fn discard(&self, dest: &Path) -> Result<()> {
+        for path in [capture::part_of(dest), dest.to_owned()] {
+            fs_sys::remove_subvolume(&path)?;
+        }
+        Ok(())
+    }
+
     fn remove(&self, active: &Active) -> Result<()> {
         match fs_sys::remove_subvolume(&active.path) {
             Ok(_) => Ok(()),

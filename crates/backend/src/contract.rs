@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::active::{Active, Sealed};
-use crate::{Changes, Error, Reason};
+use crate::{Changes, Error, Reason, capture};
 
 /// What leads from a worktree to its repository: each tree has its own, and none is ever sealed.
 pub const GIT: &str = ".git";
@@ -193,6 +193,15 @@ pub trait Backend: Sync {
         progress: &Progress,
         cancel: &Cancel,
     ) -> Result<Sealed, Error>;
+
+    /// Removes what [`Backend::commit`] made at `dest`, or left there and beside it when its process was
+    /// killed. Already gone is success. Whether a tree still stands on it is the caller's to know.
+    fn discard(&self, dest: &Path) -> Result<(), Error> {
+        for path in [capture::part_of(dest), dest.to_owned()] {
+            fs_sys::remove_tree(&path)?;
+        }
+        Ok(())
+    }
 
     /// Removes the tree. One that is already gone is a success, and so is a half-made one; one that is
     /// in use stays ([`Error::InUse`]).

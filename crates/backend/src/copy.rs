@@ -99,11 +99,13 @@ pub(crate) fn commit_with(
     cancel: &Cancel,
 ) -> Result<Sealed, Error> {
     let source = fs_sys::open_dir(&active.path)?;
-    fs_sys::make_dir(dest, Mode(0o700))?;
-    let unfinished = Undo::tree(dest);
+    let part = capture::part_of(dest);
+    fs_sys::make_dir(&part, Mode(0o700))?;
+    let unfinished = Undo::tree(&part);
     let from = (&source, TopGit::LeaveOut);
-    let made = capture::copy_everything(from, dest, ladder, progress, cancel)?;
+    let made = capture::copy_everything(from, &part, ladder, progress, cancel)?;
     capture::copy_attributes(&source, &made)?;
+    fs_sys::rename_noreplace(&part, dest)?;
     unfinished.disarm();
     Ok(Sealed { layers: vec![dest.to_owned()] })
 }

@@ -4,7 +4,10 @@
 //! and then makes a tree, all or nothing ([`Backend::prepare`]). Only a `No` from a probe lets the chain
 //! go on to the next; a `prepare` that fails after a yes is an error.
 //!
-//! It must never write into a source, leave a scratch file behind, decide what may be cloned (the
+//! Two make a tree over a sealed one ([`over_sealed`]): `overlay` mounts a writable layer, `btrfs`
+//! snapshots a subvolume. The others ([`all`]) write a tree's files.
+//!
+//! It must never write into a source or a sealed tree, leave a scratch file behind, decide what may be cloned (the
 //! manifest and its gate say that), or fall back to another backend by itself.
 
 mod active;
@@ -26,6 +29,7 @@ pub use contract::{Backend, Content, GIT, Kind, Parent, Prepared, Site, Support}
 pub use copy::Copy;
 pub use error::Error;
 pub use overlay::Overlay;
+pub use probe::clear_scratch;
 pub use reason::Reason;
 pub use reflink::Reflink;
 

@@ -1,9 +1,10 @@
 //! Scratch files for probes: made, used and taken away, whatever happens in between.
 
 use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use fs_sys::{Dir, ErrorKind, File, Kind, Mode};
+use fs_sys::{Dir, ErrorKind, File, Kind, Mode, Unmount, Unmounted};
 
 use crate::{Reason, Site, Support};
 
@@ -77,7 +78,27 @@ fn scratch_name() -> OsString {
     use std::sync::atomic::{AtomicU32, Ordering};
     static NEXT: AtomicU32 = AtomicU32::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
-    format!(".fwt-probe-{}-{number}", std::process::id()).into()
+    format!("{PREFIX}{}-{number}", std::process::id()).into()
+}
+
+/// The directory of a scratch overlay at which it is mounted.
+pub(crate) const SCRATCH_POINT: &str = "point";
+
+/// Removes what probes left in `dir` whose process was killed: files, subvolumes, and a mount. No probe may
+/// be at work there.
+pub fn clear_scratch(dir: &Path) -> Result<(), crate::Error> {
+    for (name, _) in fs_sys::list(dir)? {
+        if name.as_bytes().starts_with(PREFIX.as_bytes()) {
+            clear_scratch_at(&dir.join(name))?;
+        }
+    }
+    Ok(())
+}
+
+/// A scratch mount is in use by nobody, or by somebody who looks at everything for a moment.
+pub(crate) fn clear_scratch_at(path: &Path) -> fs_sys::Result<()> {
+    while fs_sys::unmount(&path.join(SCRATCH_POINT), Unmount::Lazily)? == Unmounted::Done {}
+    fs_sys::remove_subvolume(path).map(drop)
 }
 
 /// A scratch name in `dest` that no other probe uses.

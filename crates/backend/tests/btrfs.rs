@@ -95,7 +95,8 @@ fn life() {
     }
     assert_eq!(names_in(room), ["sealed", "second"]);
     for sealed in [sealed, committed] {
-        fs_sys::remove_subvolume(&sealed.layers[0]).unwrap();
+        Btrfs.discard(&sealed.layers[0]).unwrap();
+        Btrfs.discard(&sealed.layers[0]).unwrap();
     }
 }
 
@@ -131,7 +132,8 @@ fn nested() {
         Btrfs.remove(active).unwrap();
     }
     for sealed in [sealed, committed] {
-        fs_sys::remove_subvolume(&sealed.layers[0]).unwrap();
+        Btrfs.discard(&sealed.layers[0]).unwrap();
+        Btrfs.discard(&sealed.layers[0]).unwrap();
     }
     assert_eq!(names_in(room), Vec::<String>::new());
 }

@@ -1,5 +1,4 @@
 //! Overlay trees on every file system: what they show, what changes, how they are sealed and found again.
-#![cfg(target_os = "linux")]
 #![expect(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 #![expect(clippy::disallowed_methods, reason = "tests build and read their trees with std::fs")]
 
@@ -141,6 +140,47 @@ fn attach(active: &Active) {
     Overlay.attach(active).unwrap();
 }
 
+/// The inode and the time of its last change of everything in a layer.
+fn change_times(layer: &Path) -> Vec<(PathBuf, u64, i64, i64)> {
+    let paths = snapshot(layer).into_keys().chain([PathBuf::new()]);
+    let times = paths.map(|path| {
+        let found = fs::symlink_metadata(layer.join(&path)).unwrap();
+        (path, found.ino(), found.ctime(), found.ctime_nsec())
+    });
+    times.collect()
+}
+
+#[test]
+fn stat_data_of_sealed_files_is_the_same_in_every_tree() {
+    if !is_root("mounts") {
+        return;
+    }
+    on_each(ALL, |variable, room| {
+        let _store = Store(room);
+        let sealed = sealed_in(room);
+        let trees =
+            ["one-tree", "other-tree"].map(|name| prepare(&sealed, &room.join(name)).unwrap());
+        let files = |tree: &Active| {
+            let mut times = change_times(&tree.path);
+            times.retain(|(path, ..)| !tree.path.join(path).is_dir());
+            times
+        };
+        let first = files(&trees[0]);
+        assert_eq!(files(&trees[1]), first, "{variable}");
+        // Also after a file was opened for reading and the tree was attached again.
+        fs::read(trees[0].path.join("kept")).unwrap();
+        fs_sys::unmount(&trees[0].path, Unmount::Now).unwrap();
+        attach(&trees[0]);
+        assert_eq!(files(&trees[0]), first, "{variable}");
+        // One layer is the case of a first tree: its files show the inodes that they have.
+        let below: Vec<_> = change_times(&sealed.layers[1]);
+        assert!(first.iter().all(|file| file.0 == Path::new("extra") || below.contains(file)));
+        for tree in &trees {
+            Overlay.remove(tree).unwrap();
+        }
+    });
+}
+
 #[test]
 fn a_tree_shows_its_layers_and_never_writes_to_them() {
     if !is_root("mounts") {
@@ -150,6 +190,8 @@ fn a_tree_shows_its_layers_and_never_writes_to_them() {
         let _store = Store(room);
         let sealed = sealed_in(room);
         let before: Vec<_> = sealed.layers.iter().map(|layer| snapshot(layer)).collect();
+        let changed_before: Vec<_> =
+            sealed.layers.iter().map(|layer| change_times(layer)).collect();
         let tree = room.join("a,b:c\\d\ne");
         let active = prepare(&sealed, &tree).unwrap();
         assert_eq!(snapshot(&tree).len(), before[1].len() + 1);
@@ -175,8 +217,13 @@ fn a_tree_shows_its_layers_and_never_writes_to_them() {
         assert!(matches!(Overlay.remove(&active), Err(Error::InUse { .. })));
         assert_eq!(snapshot(&tree), worked);
         drop(open);
+        commit(&active, &room.join("layer")).unwrap();
         Overlay.remove(&active).unwrap();
         Overlay.remove(&active).unwrap();
+        Overlay.discard(&room.join("layer")).unwrap();
+        // Not even an inode of a sealed layer: its change times are in the trees' indexes.
+        let changed: Vec<_> = sealed.layers.iter().map(|layer| change_times(layer)).collect();
+        assert!(changed == changed_before, "a sealed layer's inodes changed");
         assert_eq!(fs::read_dir(room).unwrap().count(), 2);
     });
 }

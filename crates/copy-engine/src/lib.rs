@@ -28,10 +28,9 @@ pub use listed::{Content, Gate, Listed, Rejection, copy_listed};
 pub use manifest::{Item, Manifest};
 pub use method::{Ladder, Method};
 pub use progress::{Bytes, Cancel, Progress};
+pub use tree::{CopiedFile, Existing, Filter, Skip, Skipped, Tree, Verdict, copy_tree};
 /// What a [`Filter`] is told of the project's own ignore rules.
 pub use walk::Ignore;
-
-pub use tree::{CopiedFile, Existing, Filter, Skip, Skipped, Tree, Verdict, copy_tree};
 
 /// How a copy is made.
 #[derive(Clone, Copy, Debug)]

@@ -94,6 +94,10 @@ pub(crate) fn remove_files(row: &Row) -> Result<(), ApiError> {
             Overlay.remove(&active)?;
         }
     }
+    if let Some(making) = making.filter(|path| fs_sys::exists(path).unwrap_or(true)) {
+        // What a probe left that was killed there may be a mount or a read-only subvolume.
+        backend::clear_scratch(making)?;
+    }
     for path in row.trash_path.as_deref().into_iter().chain(making) {
         fs_sys::remove_tree(path)?;
     }

@@ -9,11 +9,10 @@ use rustix::io::Errno;
 
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+pub use crate::mount_table::Mounted;
 use crate::mount_table::parse_mount_table;
 use crate::os;
 pub use crate::os::DetachedMount;
-
-pub use crate::mount_table::Mounted;
 
 /// Layers at most in one overlay (`OVL_MAX_STACK` of the kernel).
 pub const MAX_LAYERS: usize = 500;

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use fs_sys::{Dir, ErrorKind, Mode, Overlay, Time, Unmount, Unmounted, Writable};
+use fs_sys::{Dir, ErrorKind, Mode, Overlay, Time, Unmount, Writable};
 
 use crate::probe;
 
@@ -29,25 +29,16 @@ struct Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        let point = self.root.join(POINT);
-        let removed = loop {
-            match fs_sys::unmount(&point, Unmount::Lazily) {
-                Ok(Unmounted::Done) => {}
-                Ok(Unmounted::NotMounted) => break fs_sys::remove_tree(&self.root),
-                Err(error) => break Err(error),
-            }
-        };
-        if let Err(error) = removed {
+        if let Err(error) = probe::clear_scratch_at(&self.root) {
             tracing::warn!(%error, "a scratch directory stays behind");
         }
     }
 }
 
-const POINT: &str = "point";
-
 /// Mounts an overlay of scratch directories in `dest`, with the options of a real one, and tries what a
 /// tree needs. It is tried while it is mounted nowhere, so that a process that is killed leaves no mount
 /// behind; only then is it mounted for a moment, because some sandboxes forbid only that.
+/// A process that is killed in that moment leaves it to [`crate::clear_scratch`].
 pub(super) fn try_overlay(dest: &Path) -> Result<(), Trial> {
     let scratch = Scratch { root: probe::scratch_path(dest) };
     fs_sys::make_dir(&scratch.root, Mode(0o700))?;
@@ -55,7 +46,8 @@ pub(super) fn try_overlay(dest: &Path) -> Result<(), Trial> {
         let path = scratch.root.join(name);
         fs_sys::make_dir(&path, Mode(0o700)).map(|()| path)
     };
-    let (lower, upper, work, point) = (make("lower")?, make("upper")?, make("work")?, make(POINT)?);
+    let (lower, upper, work, point) =
+        (make("lower")?, make("upper")?, make("work")?, make(probe::SCRATCH_POINT)?);
     fs_sys::make_dir(&lower.join("directory"), Mode(0o700))?;
     fs_sys::write_new(&lower.join("first"), b"probe", Mode(0o600))?;
     let dir = fs_sys::open_dir(&lower)?;
