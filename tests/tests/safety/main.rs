@@ -9,4 +9,5 @@ mod owner;
 mod race;
 mod removal;
 mod scene;
+mod sealed;
 mod ways;

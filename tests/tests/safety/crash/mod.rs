@@ -2,7 +2,7 @@
 
 mod create;
 mod doctor;
-mod faults;
+pub(crate) mod faults;
 mod interrupts;
 mod remove;
 mod remove_ways;

@@ -1,0 +1,236 @@
+//! Trees over sealed ones: what is sealed never changes, what is written is never lost.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use fwt_tests::binary::Made;
+use fwt_tests::environment::succeed;
+use fwt_tests::{Answer, Filesystem, Repository, Sandbox};
+
+use crate::crash::faults::{count, run};
+use crate::mount::can_mount;
+use crate::scene::Scene;
+
+/// A scene for each file system that overlays can be on; none where nothing can be mounted.
+fn overlay_scenes() -> Vec<Scene> {
+    if !can_mount() {
+        return Vec::new();
+    }
+    Filesystem::ROOMY.into_iter().filter_map(Sandbox::on).map(Scene::within).collect()
+}
+
+fn create(scene: &Scene, backend: &str, name: &str) -> Repository {
+    scene.create(&[name, "--backend", backend])
+}
+
+/// What in a store is sealed, with the times that no program can set.
+fn sealed(scene: &Scene) -> BTreeMap<PathBuf, (u64, i64, i64)> {
+    let mut found = BTreeMap::new();
+    let mut pending: Vec<PathBuf> = fs::read_dir(scene.sandbox.state().join("sealed"))
+        .expect("something is sealed")
+        .map(|entry| entry.expect("it can be read").path().join("tree"))
+        .filter(|tree| tree.exists())
+        .collect();
+    while let Some(path) = pending.pop() {
+        let stat = fs::symlink_metadata(&path).expect("it was listed");
+        if stat.is_dir() {
+            let entries = fs::read_dir(&path).expect("it is ours");
+            pending.extend(entries.map(|entry| entry.expect("it can be read").path()));
+        }
+        found.insert(path, (stat.ino(), stat.ctime(), stat.ctime_nsec()));
+    }
+    found
+}
+
+/// Edits of every kind.
+fn work_in(tree: &Repository) {
+    tree.write("file", "of the tree\n");
+    fs::remove_file(tree.path("dir/script")).expect("it is tracked");
+    fs::rename(tree.path("dir"), tree.path("renamed")).expect("a directory of the sealed tree");
+    tree.write("renamed/new", "new\n");
+}
+
+fn assert_work(tree: &Path) {
+    let read = |name: &str| fs::read_to_string(tree.join(name)).expect("it was written");
+    assert_eq!((read("file"), read("renamed/new")), ("of the tree\n".into(), "new\n".into()));
+    assert!(!tree.join("dir").exists() && !tree.join("renamed/script").exists());
+}
+
+fn unmount(path: &Path) {
+    succeed(Command::new("umount").arg(path));
+}
+
+#[test]
+fn case_b1_trees_see_neither_each_other_nor_what_becomes_of_the_source() {
+    for scene in overlay_scenes() {
+        let (one, two) = (create(&scene, "overlay", "one"), create(&scene, "overlay", "two"));
+        let before = sealed(&scene);
+        work_in(&one);
+        scene.source.write("file", "of the source, later\n");
+        fs::remove_file(scene.source.path("link")).expect("it is tracked");
+        fs::rename(scene.source.path("dir"), scene.source.path("elsewhere")).expect("ours");
+        scene.source.git(["checkout", "--quiet", "-b", "other"]);
+        for _ in 0..2 {
+            assert_work(&one.root);
+            assert_eq!(two.git(["status", "--porcelain"]), "");
+            assert_eq!(fs::read_to_string(two.path("file")).expect("tracked"), "one\n");
+            assert_eq!(fs::read_link(two.path("link")).expect("tracked"), Path::new("file"));
+            // The same once they were mounted anew.
+            unmount(&one.root);
+            unmount(&two.root);
+            scene.fwt().run(scene.root(), ["attach"]).success();
+        }
+        assert_eq!(sealed(&scene), before, "what is sealed has changed");
+        scene.fwt().run(scene.root(), ["rm", "one"]).failure(4, "unsaved-work");
+        scene.fwt().run(scene.root(), ["rm", "one", "--discard"]).success();
+        scene.fwt().run(scene.root(), ["rm", "two"]).success();
+        scene.assert_nothing("after the removals");
+    }
+}
+
+#[test]
+fn after_a_reboot_all_trees_come_back_with_their_work() {
+    for scene in overlay_scenes() {
+        let trees = ["one", "two", "three"].map(|name| create(&scene, "overlay", name));
+        trees.iter().for_each(work_in);
+        for tree in &trees {
+            unmount(&tree.root);
+        }
+        for tree in &trees {
+            // What is written to the mount point would be hidden by the mount.
+            let place = tree.root.join("lost");
+            fs::write(&place, "lost").expect_err("nothing is written to a bare mount point");
+        }
+        let listed = scene.fwt().list_all(scene.root());
+        assert!(listed.iter().all(|row| row["state"] == "missing"), "{listed:?}");
+        let doctor = scene.fwt().run(scene.root(), ["doctor"]).success();
+        assert_eq!(doctor["debris"].as_array().map(Vec::len), Some(3), "{doctor}");
+        assert_eq!(doctor["debris"][0]["kind"], "detached", "{doctor}");
+        // One by its name, one by the command that needs it, and the rest.
+        let attached = scene.fwt().run(scene.root(), ["attach", "one"]).success();
+        assert_eq!(attached["worktrees"][0]["was_mounted"], false, "{attached}");
+        assert_work(&trees[0].root);
+        scene.fwt().run(scene.root(), ["rm", "two"]).failure(4, "unsaved-work");
+        assert_work(&trees[1].root);
+        let attached = scene.fwt().run(scene.root(), ["attach"]).success();
+        let was_mounted = attached["worktrees"].as_array().expect("a list");
+        let count = was_mounted.iter().filter(|one| one["was_mounted"] == true).count();
+        assert_eq!((was_mounted.len(), count), (3, 2), "{attached}");
+        for (tree, name) in trees.iter().zip(["one", "two", "three"]) {
+            assert_work(&tree.root);
+            scene.fwt().run(scene.root(), ["rm", name, "--discard"]).success();
+        }
+        scene.assert_nothing("after the removals");
+    }
+}
+
+/// A process that works in a directory, and ends with this.
+struct Worker(Child);
+
+impl Worker {
+    fn start(scene: &Scene, directory: &Path) -> Self {
+        let mut command = scene.sandbox.command("sleep");
+        Self(command.arg("1000").current_dir(directory).spawn().expect("sleep starts"))
+    }
+}
+
+impl Drop for Worker {
+    fn drop(&mut self) {
+        drop(self.0.kill());
+        drop(self.0.wait());
+    }
+}
+
+#[test]
+fn case_b26_an_overlay_that_somebody_works_in_is_kept() {
+    for scene in overlay_scenes() {
+        let tree = create(&scene, "overlay", "t");
+        let worker = Worker::start(&scene, &tree.path("dir"));
+        for flag in [None, Some("--discard")] {
+            let arguments = ["rm", "t"].into_iter().chain(flag);
+            scene.fwt().run(scene.root(), arguments).failure(4, "in-use");
+            assert_eq!(tree.git(["status", "--porcelain"]), "");
+        }
+        drop(worker);
+        scene.fwt().run(scene.root(), ["rm", "t"]).success();
+        scene.assert_nothing("after the removal");
+    }
+}
+
+#[test]
+fn of_many_creates_at_once_one_seals() {
+    let Some(scene) = overlay_scenes().into_iter().next() else { return };
+    let children: Vec<Child> = (0..12)
+        .map(|number| {
+            let name = format!("t{number}");
+            let words = ["create", &name, "--backend", "overlay", "--json"];
+            let mut command = scene.fwt().command(scene.root(), words);
+            command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("fwt starts")
+        })
+        .collect();
+    for child in children {
+        let output = child.wait_with_output().expect("fwt ends");
+        let made = Made { json: Answer::from_output("create".to_owned(), output).success() };
+        let tree = scene.sandbox.existing(made.path());
+        assert_eq!(tree.git(["status", "--porcelain"]), "");
+        scene.fwt().run(scene.root(), ["rm", made.id()]).success();
+    }
+    let entries = fs::read_dir(scene.sandbox.state().join("sealed")).expect("it is there");
+    let names: Vec<_> = entries.map(|entry| entry.expect("it can be read").file_name()).collect();
+    assert_eq!(names.len(), 2, "a sealed tree and its lock: {names:?}");
+    scene.assert_nothing("after the removals");
+}
+
+/// Each is killed over a commit that was never sealed.
+fn killed_while_sealing(scene: &Scene, backend: &str) {
+    const STEP: u64 = 6;
+    let faulty = scene.sandbox.fwt_with_faults();
+    let arguments = ["create", "t", "--backend", backend];
+    let calls = count(&faulty, scene.root(), &arguments);
+    scene.fwt().run(scene.root(), ["rm", "t"]).success();
+    for nth in (1..=calls).step_by(usize::try_from(STEP).expect("small")) {
+        scene.source.write("file", format!("before call {nth}\n"));
+        scene.source.commit("again");
+        scene.source.settle();
+        let killed = run(&faulty, scene.root(), &arguments, &format!("abort:{nth}"));
+        let rows = scene.fwt().list_all(scene.root());
+        // It may have been killed when all was done and only the answer was missing.
+        if killed.code == Some(0) || rows.iter().any(|row| row["state"] == "held") {
+            scene.fwt().run(scene.root(), ["rm", "t"]).success();
+            continue;
+        }
+        if nth.is_multiple_of(2 * STEP) {
+            let repaired = scene.fwt().run(scene.root(), ["doctor", "--fix"]).success();
+            let debris = repaired["debris"].as_array().expect("a list");
+            assert!(debris.iter().all(|one| one["is_repaired"] == true), "call {nth}: {repaired}");
+            scene.assert_nothing(&format!("killed at call {nth}"));
+        }
+        let second = scene.fwt().run(scene.root(), arguments).success();
+        let tree = scene.sandbox.existing(second["path"].as_str().expect("a path"));
+        assert_eq!(tree.git(["status", "--porcelain"]), "", "call {nth}");
+        assert_eq!(tree.git(["diff-files", "--name-only"]), "", "call {nth}");
+        let text = fs::read_to_string(tree.path("file")).expect("it is tracked");
+        assert_eq!(text, format!("before call {nth}\n"));
+        scene.fwt().run(scene.root(), ["rm", "t"]).success();
+    }
+    let sound = scene.fwt().run(scene.root(), ["doctor"]).success();
+    assert_eq!(sound["debris"].as_array().map(Vec::len), Some(0), "{sound}");
+}
+
+#[test]
+fn case_b32_killed_while_sealing_for_an_overlay() {
+    let scenes = overlay_scenes();
+    if let Some(scene) = scenes.first() {
+        killed_while_sealing(scene, "overlay");
+    }
+}
+
+#[test]
+fn case_b32_killed_while_sealing_a_subvolume() {
+    if let Some(sandbox) = Sandbox::on(Filesystem::Btrfs) {
+        killed_while_sealing(&Scene::within(sandbox), "btrfs");
+    }
+}
