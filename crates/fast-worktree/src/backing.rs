@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backend::{Active, Backend as _, Btrfs, Kind, Overlay, Sealed, Stack};
+use backend::{Active, Backend as _, Btrfs, Changes, Kind, Overlay, Sealed, Stack};
 use pool_db::Worktree as Row;
 
 use crate::api::ApiError;
@@ -31,6 +31,15 @@ fn overlay_at(row: &Row, path: &Path) -> Result<Option<Active>, ApiError> {
     let stack = Stack { layers, private: private_dir(sealed, row) };
     let path = path.to_owned();
     Ok(Some(Active { kind: Kind::Overlay, path, overlay: Some(stack) }))
+}
+
+/// What differs in the tree, which is at `tree` now, from what it stands on; `None` where only a comparison
+/// of everything can tell.
+pub(crate) fn changes(row: &Row, tree: &Path) -> Result<Option<Changes>, ApiError> {
+    match overlay_at(row, tree)? {
+        Some(active) => Ok(Overlay.changed(&active)?),
+        None => Ok(None),
+    }
 }
 
 /// Mounts the tree if it should be and is not. Says whether it was mounted just now.

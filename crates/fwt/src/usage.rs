@@ -103,7 +103,7 @@ mod tests {
         );
         check(
             "fwt create --backend xyz",
-            "invalid value 'xyz' for '--backend <BACKEND>' [possible values: reflink, copy, checkout]",
+            "invalid value 'xyz' for '--backend <BACKEND>' [possible values: overlay, btrfs, reflink, copy, checkout]",
             &[MORE],
         );
     }

@@ -188,14 +188,17 @@ impl Git {
     /// The paths in the context's index that git compares with their files: not those that somebody
     /// told it to look away from (`--assume-unchanged`, `--skip-worktree`).
     pub fn compared_paths(&self, context: Context<'_>) -> Result<Vec<Vec<u8>>> {
-        // `H path NUL`; a small letter is "assume unchanged", S is "skip".
-        let output = self.run(context, &words(["ls-files", "-z", "-v"]), &[])?;
-        let entries = output.split(|byte| *byte == 0).filter_map(|entry| match entry {
-            [tag, b' ', path @ ..] if tag.is_ascii_uppercase() && *tag != b'S' => Some(path),
-            _ => None,
-        });
-        Ok(entries.map(<[u8]>::to_vec).collect())
+        Ok(compared(&self.run(context, &words(["ls-files", "-z", "-v"]), &[])?))
     }
+}
+
+/// Reads `H path NUL` …; a small letter is "assume unchanged", S is "skip".
+pub(crate) fn compared(output: &[u8]) -> Vec<Vec<u8>> {
+    let entries = output.split(|byte| *byte == 0).filter_map(|entry| match entry {
+        [tag, b' ', path @ ..] if tag.is_ascii_uppercase() && *tag != b'S' => Some(path),
+        _ => None,
+    });
+    entries.map(<[u8]>::to_vec).collect()
 }
 
 fn names(ids: &[ObjectId]) -> Vec<OsString> {

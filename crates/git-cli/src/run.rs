@@ -173,7 +173,7 @@ impl Git {
 
 /// The subcommand, for messages.
 fn intent(arguments: &[&OsStr]) -> &'static str {
-    const KNOWN: [&str; 21] = [
+    const KNOWN: [&str; 20] = [
         "cat-file",
         "fetch",
         "rev-list",
@@ -190,7 +190,6 @@ fn intent(arguments: &[&OsStr]) -> &'static str {
         "check-ref-format",
         "status",
         "diff-index",
-        "diff",
         "symbolic-ref",
         "show-ref",
         "log",

@@ -65,6 +65,11 @@ impl Stage {
         self.cell.backend != Some(Kind::Checkout)
     }
 
+    /// Whether more than a commit can be brought along here.
+    pub(crate) fn carries(&self) -> bool {
+        self.takes_donors() && !self.is_over_sealed()
+    }
+
     /// Whether trees here stand on sealed ones.
     pub(crate) fn is_over_sealed(&self) -> bool {
         self.cell.backend.is_some_and(Kind::needs_sealed_parent)

@@ -8,6 +8,7 @@ use std::path::Path;
 use fs_sys::{Dir, Kind, Stat};
 use walk::{Descend, Directory, Entry, Ignore, Visitor, walk};
 
+use super::area::Area;
 use super::original::Original;
 use super::verdict::Keep;
 use crate::api::ApiError;
@@ -81,9 +82,14 @@ pub(crate) struct Found {
     pub(crate) doubtful: HashSet<Vec<u8>>,
 }
 
-/// Looks through a tree until something unsaved is found.
-pub(crate) fn look_through(tree: &Dir, known: &Known) -> Result<Found, ApiError> {
-    let search = || Search { tree, known, found: Found::default() };
+/// Looks through a tree, or the part of it in which something can have changed, until something unsaved is
+/// found.
+pub(crate) fn look_through(
+    tree: &Dir,
+    known: &Known,
+    area: Option<&Area>,
+) -> Result<Found, ApiError> {
+    let search = || Search { tree, known, area, found: Found::default() };
     let visitors = walk(tree, copy_engine::default_workers(), search)?;
     let mut all = Found::default();
     for Search { found, .. } in visitors {
@@ -96,6 +102,7 @@ pub(crate) fn look_through(tree: &Dir, known: &Known) -> Result<Found, ApiError>
 struct Search<'a> {
     tree: &'a Dir,
     known: &'a Known,
+    area: Option<&'a Area>,
     found: Found,
 }
 
@@ -140,6 +147,9 @@ impl Visitor for Search<'_> {
             return Ok(Descend::Past);
         }
         let relative = parent.relative.join(&entry.name);
+        if self.area.is_some_and(|area| !area.leads_on(&relative)) {
+            return Ok(Descend::Past);
+        }
         if relative == Path::new(".git") {
             // A standalone tree's own repository, whose commits are judged as such.
             return Ok(Descend::Past);
@@ -158,6 +168,10 @@ impl Visitor for Search<'_> {
         for entry in files.iter().filter(|entry| entry.kind != Kind::Directory) {
             if self.found.unsaved.is_some() {
                 break;
+            }
+            let is_meant = |area: &Area| area.holds(&parent.relative.join(&entry.name));
+            if self.area.is_some_and(|area| !is_meant(area)) {
+                continue;
             }
             self.look_at(parent, entry)?;
         }

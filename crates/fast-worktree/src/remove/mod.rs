@@ -1,5 +1,6 @@
 //! Removing a worktree: judge, move aside, judge again, then delete.
 
+mod area;
 mod files;
 mod original;
 mod presence;

@@ -12,10 +12,11 @@ use git_cli::{Admin, Context, Git};
 use pool_db::Worktree as Row;
 
 use super::REMOVING_REASON;
+use super::area::Area;
 use super::files::{Known, look_through};
 use super::original::Original;
 use crate::api::{ApiError, Code};
-use crate::backing::MOUNTED_REASON;
+use crate::backing::{self, MOUNTED_REASON};
 use crate::hook::made;
 use crate::manifest;
 use crate::row::git_dir;
@@ -102,7 +103,7 @@ pub(crate) fn unsaved_in_copy(
     let provisioned = manifest::load(&state.join(manifest::FILE_NAME))?;
     let made = made::load(state)?;
     let known = Known::new(HashSet::new(), (provisioned, made), Original::of_copy(row));
-    let found = look_through(&dir, &known)?;
+    let found = look_through(&dir, &known, None)?;
     match found.unsaved {
         None => known.first_deleted(&dir),
         unsaved => Ok(unsaved),
@@ -167,23 +168,34 @@ fn unsaved_in_files(
 ) -> Result<Option<Keep>, ApiError> {
     let context = Context::Explicit { git_dir: &admin.path, work_tree: tree, index: None };
     let dir = fs_sys::open_dir(tree)?;
-    let lost = first_lost(&dir, git.changed_files(context)?, &original)?;
+    // What is as it was sealed is in a commit, whatever the index says of it by now.
+    let area = backing::changes(row, tree)?.map(Area::of);
+    let suspects = area.as_ref().map(Area::paths);
+    let changed = match &suspects {
+        Some(suspects) => git.changed_among(context, suspects)?,
+        None => git.changed_files(context)?,
+    };
+    let lost = first_lost(&dir, changed, &original)?;
     if lost.is_some() {
         return Ok(lost);
     }
     let mut provisioned = manifest::load(&admin.path.join(manifest::FILE_NAME))?;
-    if let Some(sealed) = &row.sealed {
-        provisioned.extend(seal::provisioned(sealed)?);
-    }
-    let tracked: HashSet<Vec<u8>> = git.compared_paths(context)?.into_iter().collect();
+    let tracked = match (&row.sealed, &suspects) {
+        (_, Some(suspects)) => git.compared_among(context, suspects)?,
+        (Some(sealed), None) => {
+            provisioned.extend(seal::provisioned(sealed)?);
+            git.compared_paths(context)?
+        }
+        (None, None) => git.compared_paths(context)?,
+    };
     let mut made = made::load(&admin.path)?;
     if row.sealed.is_some() {
         // A snapshot or a mount has a device of its own, and another after each time it is mounted.
         let device = dir.stat()?.dev;
         provisioned.iter_mut().chain(&mut made).for_each(|entry| entry.stat.dev = device);
     }
-    let known = Known::new(tracked, (provisioned, made), original);
-    let found = look_through(&dir, &known)?;
+    let known = Known::new(tracked.into_iter().collect(), (provisioned, made), original);
+    let found = look_through(&dir, &known, area.as_ref())?;
     if found.unsaved.is_some() || found.doubtful.is_empty() {
         return Ok(found.unsaved);
     }
@@ -222,7 +234,10 @@ fn compare_again(
     git.unsplit_index(context)?;
     let changed = forget_times(git, context, &own, doubtful)
         .and_then(|bytes| Ok(write(&bytes)?))
-        .and_then(|()| Ok(git.changed_files(context)?));
+        .and_then(|()| {
+            let doubtful: Vec<&[u8]> = doubtful.iter().map(Vec::as_slice).collect();
+            Ok(git.changed_among(context, &doubtful)?)
+        });
     fs_sys::remove_file(&own)?;
     first_lost(&fs_sys::open_dir(tree)?, changed?, original)
 }

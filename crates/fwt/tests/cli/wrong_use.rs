@@ -16,6 +16,7 @@ fn fwt_alone_helps() {
           list         Name the worktrees of this repository
           show         Describe a worktree
           rm           Remove a worktree, unless work would be lost; its branch stays
+          attach       Mount worktrees again after a reboot
           doctor       Say what works here, and what is out of order
           trust        Let the `fwt.toml` of a source name commands, as it is now
           schema       Print the JSON Schema of requests, responses and errors

@@ -20,8 +20,7 @@ pub(crate) const CASES: &[Case] = &[
 fn ways(stage: &Stage) -> Vec<[&'static str; 4]> {
     let mut ways = Vec::new();
     for mode in ["linked", "standalone"] {
-        for carry in if stage.takes_donors() { &["clean", "dirty", "all"][..] } else { &["clean"] }
-        {
+        for carry in if stage.carries() { &["clean", "dirty", "all"][..] } else { &["clean"] } {
             ways.push(["--mode", mode, "--carry", carry]);
         }
     }

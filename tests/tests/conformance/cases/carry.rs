@@ -280,7 +280,7 @@ fn other_revision(stage: &Stage) {
 }
 
 fn plain_git(stage: &Stage) {
-    if stage.takes_donors() && !stage.is_over_sealed() {
+    if stage.carries() {
         return;
     }
     let source = stage.small_source();

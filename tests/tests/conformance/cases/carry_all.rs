@@ -189,7 +189,7 @@ fn trees_inside(stage: &Stage) {
 
 /// It is listed, and all else comes; one that is not ignored fails the create.
 fn unreadable(stage: &Stage) {
-    if !stage.takes_donors() {
+    if !stage.carries() {
         return;
     }
     let source = with_ignored(stage);

@@ -42,7 +42,7 @@ fn without_filter(stage: &Stage) {
             stage.remove(&tree, &source);
         }
     }
-    if stage.takes_donors() {
+    if stage.carries() {
         source.write("deep/b.bin", "content that was never added\n");
         let tree = stage.check_carried(&source, "dirty", "linked");
         stage.remove(&tree, &source);
