@@ -21,28 +21,38 @@ impl Service {
         };
         let rows = match &request.source {
             None => registry.list_all()?,
-            Some(source) => registry.list(&self.origin_of(&registry, &source.0)?)?,
+            Some(source) => {
+                let mut rows = Vec::new();
+                for origin in self.origins_of(&registry, &source.0)? {
+                    rows.extend(registry.list(&origin)?);
+                }
+                rows
+            }
         };
         Ok(ListResponse { worktrees: rows.iter().map(describe).collect() })
     }
 
-    /// What the trees that are meant at `directory` were made from: in a tree of ours its origin, else
-    /// the repository, else the plain directory.
-    fn origin_of(
+    /// What the trees that are meant at `directory` were made from: in a tree of ours its origin, and its
+    /// own repository if it has one; else the repository, else the plain directory.
+    fn origins_of(
         &self,
         registry: &Registry,
         directory: &Path,
-    ) -> Result<RepositoryIdentity, ApiError> {
+    ) -> Result<Vec<RepositoryIdentity>, ApiError> {
         if let Some(row) = registry.find_by_path_containing(&resolved(directory))? {
-            return Ok(row.repository.identity);
+            let own = row.path.join(".git");
+            let has_own = row.admin_dir.is_none() && !row.is_plain() && fs_sys::exists(&own)?;
+            let own = has_own.then(|| identity::of(&own)).transpose()?;
+            return Ok([row.repository.identity].into_iter().chain(own).collect());
         }
-        match open_repository(&self.git, directory) {
-            Ok(repository) => identity::of(&repository.common_dir),
+        let origin = match open_repository(&self.git, directory) {
+            Ok(repository) => identity::of(&repository.common_dir)?,
             Err(error) if error.code == Code::NotARepository => {
-                plain_origin(registry, directory)?.ok_or(error)
+                plain_origin(registry, directory)?.ok_or(error)?
             }
-            Err(error) => Err(error),
-        }
+            Err(error) => return Err(error),
+        };
+        Ok(vec![origin])
     }
 
     pub(crate) fn show(&self, request: &ShowRequest) -> Result<Worktree, ApiError> {
@@ -67,13 +77,17 @@ impl Service {
         {
             return Ok(row);
         }
-        if let Ok(origin) = self.origin_of(registry, directory)
-            && let Some(row) = registry.find_by_name(&origin, wanted)?
-        {
-            return Ok(row);
+        for origin in self.origins_of(registry, directory).unwrap_or_default() {
+            if let Some(row) = registry.find_by_name(&origin, wanted)? {
+                return Ok(row);
+            }
         }
-        let path = resolved(&directory.join(wanted));
-        if let Some(row) = registry.find_by_path_containing(&path)? {
+        let named = directory.join(wanted);
+        let path = resolved(&named);
+        if let Some(row) = registry.find_by_path_containing(&path)?
+            // A name that nobody has is no path into the tree that one happens to stand in.
+            && (row.path == path || fs_sys::exists(&named).unwrap_or(true))
+        {
             return Ok(row);
         }
         let mut named = registry.find_by_name_anywhere(wanted)?;

@@ -14,7 +14,7 @@ use git_cli::Admin;
 use pool_db::{Registry, State, Worktree as Row};
 
 pub(crate) use self::presence::{Presence, presence};
-use self::presence::{not_ours, require_no_mount};
+use self::presence::{not_ours, require_no_mount, require_no_worktrees};
 use self::verdict::Keep;
 use crate::api::{ApiError, Code, HookReport, RemoveRequest, RemoveResponse, Unsaved};
 use crate::backing;
@@ -126,6 +126,7 @@ impl Service {
         let presence = presence(registry, row)?;
         if presence == Presence::Whole {
             require_no_mount(row, &row.path)?;
+            require_no_worktrees(row, &row.path)?;
         }
         if unsaved == Unsaved::Keep {
             self.judge(registry, row, presence, &row.path)?;
@@ -156,6 +157,7 @@ impl Service {
                 return Err(not_ours(row, "something else took its place"));
             }
             require_no_mount(row, &backing::aside(row, &trash))?;
+            require_no_worktrees(row, &backing::aside(row, &trash))?;
         }
         match unsaved {
             Unsaved::Discard => Ok(()),

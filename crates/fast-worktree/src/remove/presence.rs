@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use fs_sys::ErrorKind;
-use git_cli::Admin;
+use git_cli::{ADMIN_PARENT, Admin};
 use pool_db::{Registry, Worktree as Row, marker};
 
 use crate::api::{ApiError, Code};
@@ -90,6 +90,31 @@ pub(crate) fn require_no_mount(row: &Row, tree: &Path) -> Result<(), ApiError> {
     );
     Err(ApiError::new(Code::MountInside, text)
         .with_hint(format!("unmount it first: umount {}", shown.display())))
+}
+
+/// An error if other worktrees have their repository in the tree at `tree`: they, and commits that are in
+/// them alone, would go with it. That is not for whoever discards this one to decide.
+pub(crate) fn require_no_worktrees(row: &Row, tree: &Path) -> Result<(), ApiError> {
+    if row.admin_dir.is_some() || row.is_plain() {
+        return Ok(());
+    }
+    let entries = match fs_sys::list(&tree.join(".git").join(ADMIN_PARENT)) {
+        Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
+        entries => entries?,
+    };
+    if entries.is_empty() {
+        return Ok(());
+    }
+    let text = format!(
+        "worktree {} at {} is kept: it is the repository of {} other worktrees",
+        row.name,
+        row.path.display(),
+        entries.len()
+    );
+    Err(ApiError::new(Code::UnsavedWork, text).with_hint(format!(
+        "remove those first: git -C {} worktree list names them",
+        row.path.display()
+    )))
 }
 
 /// Where git has the tree registered, if that is another place where something is.

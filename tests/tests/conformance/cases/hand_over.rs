@@ -13,6 +13,11 @@ use crate::trace;
 pub(crate) const CASES: &[Case] = &[
     Case::needing("case_b8_the_first_status_opens_no_working_file", Needs::Trace, first_status),
     Case::needing("case_b8_a_source_as_young_as_the_tree", Needs::Trace, young_source),
+    Case::needing(
+        "case_b8_the_first_status_opens_what_was_carried_dirty_alone",
+        Needs::DonorsAndTrace,
+        first_status_of_carried,
+    ),
     Case::new("case_g14_times_are_kept_to_the_nanosecond", times),
     Case::new("case_b8_what_git_wrote_is_older_than_the_index", git_written),
     Case::new("case_b8_files_from_the_future_are_not_racy", future),
@@ -50,11 +55,31 @@ fn check_first_status(stage: &Stage, source: &Repository) {
     assert_eq!(opened_by_status(stage, &tree), [tree.path("file")]);
 }
 
+/// All else was clean in the source by its stat data, and is in the tree.
+fn first_status_of_carried(stage: &Stage) {
+    let source = young(stage);
+    // git notes no change of a time within one second, and then the times prove too little.
+    std::thread::sleep(std::time::Duration::from_millis(1100));
+    source.settle();
+    source.write("file", "edited\n");
+    source.write("untracked", "u\n");
+    for mode in ["linked", "standalone"] {
+        let tree = stage.create_as(mode, &source, &["--carry", "dirty"]);
+        let opened = opened_by_status(stage, &tree);
+        assert!(opened.iter().all(|path| *path == tree.path("file")), "{mode}: {opened:?}");
+        // Once it has looked, it need not look again.
+        assert_eq!(tree.git.git(["status", "--porcelain"]), " M file\n?? untracked");
+    }
+}
+
 /// Working files that a `git status` opens, but for those that say what to look at.
 fn opened_by_status(stage: &Stage, tree: &Tree) -> Vec<std::path::PathBuf> {
     let opens = trace::opens(&stage.sandbox, &tree.git.command(["status", "--porcelain"]));
     let root = &tree.git.root;
-    let is_file = |open: &trace::Open| open.path.starts_with(root) && open.path.is_file();
+    let is_file = |open: &trace::Open| {
+        let is_gits_own = open.path.starts_with(root.join(".git"));
+        open.path.starts_with(root) && !is_gits_own && open.path.is_file()
+    };
     let is_rule = |open: &trace::Open| {
         let name = open.path.file_name().unwrap_or_default().to_string_lossy();
         name.starts_with(".git")

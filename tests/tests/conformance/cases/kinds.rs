@@ -80,6 +80,7 @@ fn clean(stage: &Stage, source: &Repository) {
 fn dirty(stage: &Stage, source: &Repository) {
     spoil(source);
     let tree = stage.check_carried(source, "dirty", "linked");
+    assert_same_patterns(&tree.git, source);
     // git goes on from there.
     tree.git.git(["add", "--sparse", "--all"]);
     tree.git.git(["commit", "--quiet", "--message", "made in the tree"]);
@@ -92,6 +93,7 @@ fn standalone(stage: &Stage, source: &Repository) {
     let expected = stage.create_as("linked", source, &[]);
     let tree = stage.create_as("standalone", source, &[]);
     tree.assert_clean();
+    assert_same_patterns(&tree.git, source);
     assert_eq!(
         tree.git.git_bytes(["ls-files", "--stage", "-t", "-z"]),
         expected.git.git_bytes(["ls-files", "--stage", "-t", "-z"]),
@@ -106,8 +108,19 @@ fn standalone(stage: &Stage, source: &Repository) {
     stage.discard(&tree, source);
     spoil(source);
     let tree = stage.check_carried(source, "dirty", "standalone");
+    assert_same_patterns(&tree.git, source);
     stage.assert_independent(&tree, source);
     stage.discard(&tree, source);
+}
+
+/// Where only a part is checked out, it is the same part.
+#[track_caller]
+fn assert_same_patterns(tree: &Repository, source: &Repository) {
+    let patterns = |it: &Repository| {
+        let output = it.command(["sparse-checkout", "list"]).output().expect("git runs");
+        (output.status.code(), String::from_utf8_lossy(&output.stdout).into_owned())
+    };
+    assert_eq!(patterns(tree), patterns(source));
 }
 
 /// It cannot have a repository of its own, and says so before anything is made.

@@ -137,6 +137,51 @@ fn case_g1_files_are_rewritten_where_bytes_are_shared() {
     rewritten_meanwhile(sandbox, Times::PutBack);
 }
 
+/// What is carried is, file by file, what was there at some moment; or the create says that it could not
+/// be had.
+fn carried_meanwhile(sandbox: Sandbox, arguments: &[&str], times: Times) {
+    let scene = many_files(sandbox);
+    let words = [&["create", "t", "--carry", "dirty"], arguments].concat();
+    let mut made = 0;
+    beside(
+        |version| rewrite(&scene.source, version, times),
+        || {
+            for _ in 0..CREATES {
+                let answer = scene.fwt().run(scene.root(), &words);
+                if answer.code != Some(0) {
+                    answer.failure(1, "keeps-changing");
+                    scene.assert_nothing("after a create that failed");
+                    continue;
+                }
+                made += 1;
+                let path = answer.json()["path"].as_str().expect("it is text").to_owned();
+                let tree = scene.sandbox.existing(path);
+                for number in 0..CHANGING + STEADY {
+                    let text = fs::read_to_string(tree.path(file(number))).expect("it was carried");
+                    // The writer empties a file first.
+                    let is_whole = (0..3).any(|version| text == content(number, version));
+                    assert!(is_whole || text.is_empty(), "{number}: {text}");
+                }
+                assert_clean_is_clean(&tree);
+                scene.fwt().run(scene.root(), ["rm", "--discard", "t"]).success();
+            }
+        },
+    );
+    assert_ne!(made, 0, "no create ever came through");
+}
+
+#[test]
+fn case_g1_carried_files_are_rewritten_and_their_times_put_back() {
+    carried_meanwhile(in_memory(), &["--backend", "copy"], Times::PutBack);
+}
+
+#[test]
+fn case_g1_carried_files_are_rewritten_where_bytes_are_shared() {
+    let Some(sandbox) = Sandbox::on(Filesystem::Xfs) else { return };
+    let words = ["--backend", "reflink", "--mode", "standalone"];
+    carried_meanwhile(sandbox, &words, Times::Move);
+}
+
 /// Beside git at work in the source each worktree is that of the commit that was asked for.
 fn beside_git(backends: &[&str], disturb: impl Fn(&Scene, usize) + Send + Sync) {
     const CREATES: usize = 12;

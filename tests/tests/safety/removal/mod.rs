@@ -1,5 +1,6 @@
 //! What `rm` destroys, and what it never does.
 
+mod dependents;
 mod foreign;
 mod links;
 mod meanwhile;
