@@ -194,8 +194,9 @@ fn backends(store: &Path, source: &Source) -> Vec<BackendHealth> {
             detail: Some(detail),
         },
     };
-    let probed = backend::all().map(|backend| of(backend.kind(), backend.probe(&site)));
-    probed.into_iter().chain([of(Kind::Checkout, Support::Yes)]).collect()
+    let all = backend::over_sealed().into_iter().chain(backend::all());
+    let probed = all.map(|backend| of(backend.kind(), backend.probe(&site)));
+    probed.chain([of(Kind::Checkout, Support::Yes)]).collect()
 }
 
 /// The directories that hold worktrees, by repository: those of the rows and those of the stores.

@@ -181,6 +181,28 @@ pub fn mount_of(dir: &Dir) -> Result<Option<Mounted>> {
     Ok(mounts()?.into_iter().find(|mounted| mounted.id == id))
 }
 
+/// A process in another mount namespace that has the file system of `mounted` mounted: it keeps it, and
+/// whoever works in it, when it is unmounted here. Processes that may not be looked at are left out.
+pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
+    let own = crate::read_link_path(Path::new("/proc/self/ns/mnt"))?;
+    let mut seen = vec![own];
+    for (name, _) in crate::list(Path::new("/proc"))? {
+        let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
+        let process = Path::new("/proc").join(&name);
+        let Ok(namespace) = crate::read_link_path(&process.join("ns/mnt")) else { continue };
+        if seen.contains(&namespace) {
+            continue;
+        }
+        // One that ended meanwhile holds nothing.
+        let Ok(table) = crate::read_file(&process.join("mountinfo")) else { continue };
+        if parse_mount_table(&table).iter().any(|other| other.device == mounted.device) {
+            return Ok(Some(pid));
+        }
+        seen.push(namespace);
+    }
+    Ok(None)
+}
+
 /// Whether this mount namespace is that of process 1. Told by the mount that `/` is on, since a mount
 /// namespace has mounts of its own; both tables may be read by everybody. A process in a chroot
 /// without a mount at its root sees no such line: unknown.

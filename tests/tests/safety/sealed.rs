@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -155,6 +156,34 @@ fn case_b26_an_overlay_that_somebody_works_in_is_kept() {
             assert_eq!(tree.git(["status", "--porcelain"]), "");
         }
         drop(worker);
+        scene.fwt().run(scene.root(), ["rm", "t"]).success();
+        scene.assert_nothing("after the removal");
+    }
+}
+
+/// Whoever makes a mount namespace has every mount in it: an unmount here would succeed, and prove nothing.
+#[test]
+fn case_b26_an_overlay_that_another_mount_namespace_holds_is_kept() {
+    for scene in overlay_scenes() {
+        let tree = create(&scene, "overlay", "t");
+        let mut command = scene.sandbox.command("unshare");
+        // Only the one: the trees of other tests are theirs.
+        let script = "findmnt -rno TARGET -t overlay | grep -vxF \"$0\" | xargs -r umount -l; \
+            echo; exec sleep 1000";
+        command.args(["--mount", "sh", "-c", script]).arg(&tree.root).stdout(Stdio::piped());
+        let mut child = command.spawn().expect("unshare starts");
+        // It says so once it has them.
+        let mut line = [0];
+        child.stdout.take().expect("a pipe").read_exact(&mut line).expect("it says so");
+        let elsewhere = Worker(child);
+        for flag in [None, Some("--discard")] {
+            let arguments = ["rm", "t"].into_iter().chain(flag);
+            scene.fwt().run(scene.root(), arguments).failure(4, "in-use");
+            assert_eq!(tree.git(["status", "--porcelain"]), "");
+        }
+        let rows = scene.fwt().list_all(scene.root());
+        assert_eq!(rows[0]["state"], "held", "{rows:?}");
+        drop(elsewhere);
         scene.fwt().run(scene.root(), ["rm", "t"]).success();
         scene.assert_nothing("after the removal");
     }

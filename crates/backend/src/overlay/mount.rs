@@ -1,6 +1,7 @@
 //! Mounting a tree, also one whose store was moved, and unmounting it.
 
 use std::path::Path;
+use std::time::Duration;
 
 use fs_sys::{Dir, ErrorKind, FileSystem, Kind, Mode, Overlay, Unmount, Unmounted, Writable};
 
@@ -71,6 +72,9 @@ pub(super) fn detach(stack: &Stack, point: &Path) -> Result<()> {
             State::Foreign => return Err(Error::ForeignMount { path: point.to_owned() }),
             State::Mounted => {}
         }
+        if is_held_elsewhere(point)? {
+            return Err(Error::InUse { path: point.to_owned() });
+        }
         match fs_sys::unmount(point, Unmount::Now) {
             Ok(Unmounted::Done) => {}
             // Locked by a mount namespace with more rights, or gone since.
@@ -81,6 +85,24 @@ pub(super) fn detach(stack: &Stack, point: &Path) -> Result<()> {
             Err(error) => return Err(error.into()),
         }
     }
+}
+
+/// How often, and how long in between, another mount namespace is given time to let go: a container that
+/// starts has every mount for a moment.
+const TRIES: usize = 40;
+const WAIT: Duration = Duration::from_millis(25);
+
+/// Whether another mount namespace has the tree mounted: there it would stay, with whoever works in it, and
+/// here it could not be mounted again.
+fn is_held_elsewhere(point: &Path) -> Result<bool> {
+    let Some(mounted) = fs_sys::mount_of(&fs_sys::open_dir(point)?)? else { return Ok(false) };
+    for _ in 0..TRIES {
+        if fs_sys::mounted_elsewhere(&mounted)?.is_none() {
+            return Ok(false);
+        }
+        std::thread::sleep(WAIT);
+    }
+    Ok(true)
 }
 
 /// The tree's topmost directory, if it is mounted.

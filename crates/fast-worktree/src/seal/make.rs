@@ -106,7 +106,9 @@ fn finish(kind: Kind, directory: &Path, stats: Stats) -> Result<(), ApiError> {
     };
     let json = serde_json::to_vec_pretty(&record)
         .map_err(|error| ApiError::new(Code::Failed, format!("cannot seal: {error}")))?;
-    Ok(fs_sys::write_new(&directory.join(RECORD), &json, Mode(0o600))?)
+    // Whole or not there, also when this process is killed now.
+    let beside = "sealed.json.new".as_ref();
+    Ok(fs_sys::replace_file(&directory.join(RECORD), beside, &json, Mode(0o600))?)
 }
 
 /// Removes what was left of a sealing, a subvolume with it.
