@@ -3,8 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::row::git_dir;
 use pool_db::{Registry, Worktree as Row, marker};
+
+use crate::row::git_dir;
 
 /// The directory for a worktree's marker and manifest.
 pub(crate) fn state_dir(registry: &Registry, row: &Row) -> PathBuf {

@@ -27,7 +27,6 @@ pub use changes::Changes;
 pub use checkout::{Filters, WorktreeAdd};
 pub use config::Config;
 pub use error::{Error, Result, Shortage};
-
 pub use repository::{Head, Located, Repository, Revision, locate};
 pub use run::{Context, Environment, Git};
 pub use standalone::alternates;

@@ -11,9 +11,8 @@ use git_cli::Git;
 use pool_db::{Registry, State, Worktree as Row};
 
 use crate::api::ApiError;
-use crate::backing;
 use crate::dispose::dispose;
-use crate::place;
+use crate::{backing, place};
 
 /// How often the private directory is tried when what is above it vanishes: a making that fails at
 /// the same moment removes the empty directories it had made.

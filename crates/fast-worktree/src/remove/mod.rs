@@ -17,11 +17,10 @@ pub(crate) use self::presence::{Presence, presence};
 use self::presence::{not_ours, require_no_mount, require_no_worktrees};
 use self::verdict::Keep;
 use crate::api::{ApiError, Code, HookReport, RemoveRequest, RemoveResponse, Unsaved};
-use crate::backing;
 use crate::dispose::{dispose, is_tree_of};
-use crate::plain;
 use crate::reclaim::is_abandoned;
 use crate::service::Service;
+use crate::{backing, plain};
 
 /// Why a tree is locked for git while it is judged aside.
 const REMOVING_REASON: &str = "fwt is removing this worktree";

@@ -18,9 +18,8 @@ use super::original::Original;
 use crate::api::{ApiError, Code};
 use crate::backing::{self, MOUNTED_REASON};
 use crate::hook::made;
-use crate::manifest;
 use crate::row::git_dir;
-use crate::seal;
+use crate::{manifest, seal};
 
 /// Why a tree is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]

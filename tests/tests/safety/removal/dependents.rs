@@ -1,8 +1,7 @@
 //! A tree with a repository of its own is a source as well: it stays while other worktrees need it.
 
-use fwt_tests::Repository;
-use fwt_tests::Snapshot;
 use fwt_tests::snapshot::Detail;
+use fwt_tests::{Repository, Snapshot};
 
 use crate::scene::Scene;
 
