@@ -29,7 +29,7 @@ pub use contract::{Backend, Content, GIT, Kind, Parent, Prepared, Site, Support}
 pub use copy::Copy;
 pub use error::Error;
 pub use overlay::Overlay;
-pub use probe::clear_scratch;
+pub use probe::{clear_dead_scratch, clear_scratch};
 pub use reason::Reason;
 pub use reflink::Reflink;
 

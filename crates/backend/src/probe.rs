@@ -87,9 +87,25 @@ pub(crate) const SCRATCH_POINT: &str = "point";
 /// Removes what probes left in `dir` whose process was killed: files, subvolumes, and a mount. No probe may
 /// be at work there.
 pub fn clear_scratch(dir: &Path) -> Result<(), crate::Error> {
-    for (name, _) in fs_sys::list(dir)? {
-        if name.as_bytes().starts_with(PREFIX.as_bytes()) {
-            clear_scratch_at(&dir.join(name))?;
+    for (name, kind) in fs_sys::list(dir)? {
+        let path = dir.join(&name);
+        match (name.as_bytes().starts_with(PREFIX.as_bytes()), kind) {
+            (false, _) => {}
+            (true, Kind::Directory) => clear_scratch_at(&path)?,
+            (true, Kind::File | Kind::Symlink | Kind::Special) => fs_sys::remove_file(&path)?,
+        }
+    }
+    Ok(())
+}
+
+/// The same for a directory in which others may probe: only what is left of processes that are no more. Of
+/// a process in another pid namespace that cannot be told; its probe then says no, for once.
+pub fn clear_dead_scratch(dir: &Path) -> Result<(), crate::Error> {
+    for (name, kind) in fs_sys::list(dir)? {
+        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split('-').next());
+        let Some(process) = process.filter(|_| kind == Kind::Directory) else { continue };
+        if !fs_sys::exists(&Path::new("/proc").join(process))? {
+            clear_scratch_at(&dir.join(&name))?;
         }
     }
     Ok(())

@@ -185,6 +185,9 @@ fn look_at_sealed(store: &Path, repair: Repair) -> Result<Vec<Debris>, ApiError>
 
 fn backends(store: &Path, source: &Source) -> Vec<BackendHealth> {
     let sample = sample_file(source.root());
+    if let Err(error) = backend::clear_dead_scratch(store) {
+        tracing::warn!(%error, "what a probe left stays behind");
+    }
     let site = Site { dest: store, sample: sample.as_deref() };
     let of = |kind, support| match support {
         Support::Yes => BackendHealth { backend: kind, reason: None, detail: None },

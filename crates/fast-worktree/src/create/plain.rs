@@ -73,6 +73,15 @@ impl Service {
         making: &mut Making<'_>,
     ) -> Result<Filled, ApiError> {
         let detail = "there is no git repository".to_owned();
+        if let Some(kind) = rules.request.backend.filter(|kind| kind.needs_sealed_parent()) {
+            let text = format!(
+                "{} makes trees of sealed commits, and {} has none",
+                kind.name(),
+                directory.root.display()
+            );
+            return Err(ApiError::new(Code::BackendUnavailable, text)
+                .with_hint("without --backend the directory is copied"));
+        }
         let sample = sample_file(&directory.root);
         let limit = (Reason::OnlyCommits, detail);
         let Rung::Backend(backend) = choose(rules, making, sample.as_deref(), Some(&limit))? else {

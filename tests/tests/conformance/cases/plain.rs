@@ -107,6 +107,10 @@ fn plain_git(stage: &Stage) {
     let arguments = ["create", "--carry", "all", "--backend", "checkout"];
     let error = stage.fwt().run(&root, arguments).failure(5, "backend-unavailable");
     assert!(error["message"].to_string().contains("only-commits"), "{error}");
+    for backend in ["overlay", "btrfs"] {
+        let arguments = ["create", "--carry", "all", "--backend", backend];
+        stage.fwt().run(&root, arguments).failure(5, "backend-unavailable");
+    }
     assert_nothing_kept(stage);
 }
 
