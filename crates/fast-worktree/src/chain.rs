@@ -1,6 +1,6 @@
 //! The chain of backends: the first that works here makes the tree, and the rest is reported.
 
-use backend::{Backend, Kind, Reason, Site, Support};
+use backend::{Backend, Kind, Support};
 
 use crate::api::{ApiError, Code, CowPolicy, CreateRequest, PassedOver};
 
@@ -36,27 +36,14 @@ pub(crate) struct Rules<'a> {
     pub(crate) backends: Option<&'a [Kind]>,
 }
 
-/// Chooses for `site`. `limit` is why only git can make this very tree, or, with
-/// [`Reason::OnlyCommits`], why git cannot.
+/// Chooses the first rung of which `support` says that it can make this very tree.
 pub(crate) fn choose(
     rules: Rules<'_>,
-    site: &Site<'_>,
-    limit: Option<&(Reason, String)>,
+    mut support: impl FnMut(Rung) -> Result<Support, ApiError>,
 ) -> Result<Choice, ApiError> {
-    let rungs = allowed(rules)?;
     let mut passed_over = Vec::new();
-    for rung in rungs {
-        let is_limited = limit.is_some_and(|(reason, _)| {
-            (*reason == Reason::OnlyCommits) == matches!(rung, Rung::Checkout)
-        });
-        let support = match (rung, limit) {
-            (_, Some((reason, detail))) if is_limited => {
-                Support::No { reason: *reason, detail: detail.clone() }
-            }
-            (Rung::Checkout, _) => Support::Yes,
-            (Rung::Backend(backend), _) => backend.probe(site),
-        };
-        match support {
+    for rung in allowed(rules)? {
+        match support(rung)? {
             Support::Yes => return Ok(Choice { rung, passed_over }),
             Support::No { reason, detail } => passed_over.push(PassedOver {
                 backend: rung.kind().name().to_owned(),
@@ -70,15 +57,12 @@ pub(crate) fn choose(
 
 /// The chain as far as the request allows it.
 fn allowed(rules: Rules<'_>) -> Result<Vec<Rung>, ApiError> {
-    let Rules { request, backends } = rules;
-    // Those that stand on a sealed tree have one made, and do it only where they are asked for by name.
-    let over_sealed = backend::over_sealed().into_iter();
-    let over_sealed = over_sealed.filter(|backend| request.backend == Some(backend.kind()));
-    let all: Vec<Rung> =
-        over_sealed.chain(backend::all()).map(Rung::Backend).chain([Rung::Checkout]).collect();
+    let Rules { request, backends: chosen } = rules;
+    let backends = backend::over_sealed().into_iter().chain(backend::all());
+    let all: Vec<Rung> = backends.map(Rung::Backend).chain([Rung::Checkout]).collect();
     let named = |kind: &Kind| all.iter().find(|rung| rung.kind() == *kind).copied();
     // A backend that was asked for is used whatever the configuration says.
-    let chain: Vec<Rung> = match backends.filter(|_| request.backend.is_none()) {
+    let chain: Vec<Rung> = match chosen.filter(|_| request.backend.is_none()) {
         None => all,
         Some(kinds) => kinds.iter().filter_map(named).collect(),
     };

@@ -149,7 +149,7 @@ fn chosen_store(chosen: &Path, source: &Source) -> Result<PathBuf, ApiError> {
     Ok(store)
 }
 
-fn is_same_file_system(one: &Dir, other: &Dir) -> fs_sys::Result<bool> {
+pub(crate) fn is_same_file_system(one: &Dir, other: &Dir) -> fs_sys::Result<bool> {
     // Subvolumes of one btrfs differ in device, bind mounts of one file system in mount.
     Ok(one.stat()?.dev == other.stat()?.dev || mount_id(one)? == mount_id(other)?)
 }

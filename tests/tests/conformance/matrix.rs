@@ -142,7 +142,7 @@ fn takes_donors(backend: Kind) -> bool {
     backend != Kind::Checkout && !backend.needs_sealed_parent()
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").is_ok_and(|found| found.uid() == 0)
 }
 

@@ -2,25 +2,26 @@
 
 use std::path::{Path, PathBuf};
 
-use backend::{Reason, Site};
+use backend::{Reason, Site, Support};
 use copy_engine::{Existing, Ladder, Method, Options, copy_tree};
 use git_cli::Admin;
 use git_cli::index::Index;
 
 use super::carry::{Carrying, skipped_entry};
 use super::fill::{Content, Filled};
-use super::filters;
 use super::include::{self, Included};
 use super::making::Making;
 use super::own::Own;
-use super::plan::{self, Scratch, Wanted};
+use super::plan::{self, Scratch, SourceIndex, Target, Wanted};
 use super::start::Start;
 use super::tracked::Tracked;
+use super::{filters, over_sealed};
 use crate::api::{ApiError, Code, Include};
 use crate::chain::{self, Choice, Rules, Rung};
 use crate::manifest::Provisioned;
+use crate::place::{self, Store};
 use crate::service::Service;
-use crate::source::Checkout;
+use crate::source::{Checkout, Source};
 
 /// A tree that was asked for.
 #[derive(Clone, Copy)]
@@ -28,8 +29,24 @@ pub(crate) struct Order<'a> {
     pub(crate) rules: Rules<'a>,
     pub(crate) source: &'a Checkout,
     pub(crate) start: &'a Start,
-    /// The store for sealed trees, if one is needed.
-    pub(crate) store: Option<&'a Path>,
+    /// What `source` was opened as.
+    pub(crate) opened: &'a Source,
+    pub(crate) stores: Store<'a>,
+}
+
+impl Order<'_> {
+    /// The store for sealed trees and what stands on them, which is made if it is not there.
+    pub(crate) fn store(&self) -> Result<PathBuf, ApiError> {
+        place::store(self.stores, self.opened)
+    }
+}
+
+/// What is read of a source before its files are copied.
+struct Inputs {
+    found: Option<SourceIndex>,
+    target: Target,
+    /// For probes.
+    sample: Option<PathBuf>,
 }
 
 impl Service {
@@ -42,15 +59,18 @@ impl Service {
         let (git, source) = (&self.git, order.source);
         let wrapper = making.wrapper().to_owned();
         let scratch = Scratch { directory: &wrapper };
-        let found = plan::source_index(git, source, &scratch)?;
-        let tree = order.start.revision.tree;
-        tracing::debug!("the source's index is read");
-        let target = plan::target(git, source, found.as_ref(), tree, &scratch)?;
+        let mut read = None;
+        let rung = choose(order.rules, making, |rung| {
+            self.can_make_clean(order, rung, &wrapper, &mut read)
+        })?;
+        if rung.kind().needs_sealed_parent() {
+            return self.make_over_sealed(order, rung, making);
+        }
+        let Inputs { found, target, .. } =
+            read.map_or_else(|| self.read_inputs(order, &scratch), Ok)?;
         let wanted = Wanted { index: &target.index, lfs: order.rules.request.lfs };
         let plan = plan::divide(git, source, found.as_ref(), &wanted, &scratch)?;
         tracing::debug!(copied = plan.manifest.len(), by_git = plan.for_git.len(), "planned");
-        let sample = sample(&target.index, &source.root);
-        let rung = choose(order.rules, making, sample.as_deref(), target.git_only.as_ref())?;
         let admin = self.register(order, rung, making)?;
         let filters = filters(order.rules.request.lfs);
         let mut filled = match rung {
@@ -68,6 +88,43 @@ impl Service {
         Ok((admin, filled))
     }
 
+    fn read_inputs(&self, order: &Order<'_>, scratch: &Scratch<'_>) -> Result<Inputs, ApiError> {
+        let (git, source) = (&self.git, order.source);
+        let found = plan::source_index(git, source, scratch)?;
+        tracing::debug!("the source's index is read");
+        let tree = order.start.revision.tree;
+        let target = plan::target(git, source, found.as_ref(), tree, scratch)?;
+        let sample = sample(&target.index, &source.root);
+        Ok(Inputs { found, target, sample })
+    }
+
+    /// Whether a rung can make this commit. The source is looked into only where that matters: over a
+    /// sealed tree nothing of it is needed.
+    fn can_make_clean(
+        &self,
+        order: &Order<'_>,
+        rung: Rung,
+        wrapper: &Path,
+        read: &mut Option<Inputs>,
+    ) -> Result<Support, ApiError> {
+        let Rung::Backend(backend) = rung else { return Ok(Support::Yes) };
+        let is_over_sealed = rung.kind().needs_sealed_parent();
+        if is_over_sealed && !order.source.is_sparse() {
+            return over_sealed::support(order, backend, wrapper);
+        }
+        let inputs = match read {
+            Some(inputs) => inputs,
+            None => read.insert(self.read_inputs(order, &Scratch { directory: wrapper })?),
+        };
+        if let Some((reason, detail)) = &inputs.target.git_only {
+            return Ok(Support::No { reason: *reason, detail: detail.clone() });
+        }
+        if is_over_sealed {
+            return over_sealed::support(order, backend, wrapper);
+        }
+        Ok(backend.probe(&Site { dest: wrapper, sample: inputs.sample.as_deref() }))
+    }
+
     /// The source as it is now.
     pub(crate) fn make_carried(
         &self,
@@ -83,10 +140,18 @@ impl Service {
             return Err(ApiError::new(Code::UnsupportedRepository, text)
                 .with_hint("git reset makes one; --carry clean needs none"));
         };
-        let detail = "git checks out a commit and nothing else".to_owned();
         let sample = sample(&index.index, &source.root);
-        let limit = (Reason::OnlyCommits, detail);
-        let rung = choose(order.rules, making, sample.as_deref(), Some(&limit))?;
+        let rung = choose(order.rules, making, |rung| {
+            Ok(match rung {
+                Rung::Checkout => only_commits("git checks out a commit and nothing else"),
+                Rung::Backend(backend) if rung.kind().needs_sealed_parent() => {
+                    over_sealed::support(order, backend, &wrapper)?
+                }
+                Rung::Backend(backend) => {
+                    backend.probe(&Site { dest: &wrapper, sample: sample.as_deref() })
+                }
+            })
+        })?;
         let Rung::Backend(backend) = rung else {
             return Err(ApiError::new(
                 Code::BackendUnavailable,
@@ -152,12 +217,9 @@ impl Service {
 pub(crate) fn choose(
     rules: Rules<'_>,
     making: &mut Making<'_>,
-    sample: Option<&Path>,
-    limit: Option<&(Reason, String)>,
+    support: impl FnMut(Rung) -> Result<Support, ApiError>,
 ) -> Result<Rung, ApiError> {
-    let wrapper = making.wrapper().to_owned();
-    let site = Site { dest: &wrapper, sample };
-    let Choice { rung, passed_over } = chain::choose(rules, &site, limit)?;
+    let Choice { rung, passed_over } = chain::choose(rules, support)?;
     let row = making.row();
     rung.kind().name().clone_into(&mut row.backend);
     row.passed_over = passed_over
@@ -170,6 +232,11 @@ pub(crate) fn choose(
         .collect();
     making.save()?;
     Ok(rung)
+}
+
+/// Why plain git makes no tree of more than a commit.
+pub(crate) fn only_commits(detail: &str) -> Support {
+    Support::No { reason: Reason::OnlyCommits, detail: detail.to_owned() }
 }
 
 /// A regular file of the source with bytes in it, for a probe.

@@ -19,7 +19,6 @@ mod tracked;
 
 use std::path::Path;
 
-use backend::Kind;
 use fs_sys::process::this_process;
 use fs_sys::{ErrorKind, Mode, Owner, Time};
 use git_cli::{Admin, Filters};
@@ -80,18 +79,16 @@ impl Service {
         let name = request.name.clone().unwrap_or_else(|| id.to_string());
         let configuration =
             Configuration::load(existing.as_ref(), self.settings.config.as_deref(), &source)?;
-        let store = Store { home: &self.settings.home, chosen: configuration.store.as_deref() };
-        let place = place::choose(store, &source, request, &name)?;
-        let over_sealed = request.backend.is_some_and(Kind::needs_sealed_parent);
-        let sealing_store = if over_sealed { Some(place::store(store, &source)?) } else { None };
+        let stores = Store { home: &self.settings.home, chosen: configuration.store.as_deref() };
+        let place = place::choose(stores, &source, request, &name)?;
         let registry = existing.map_or_else(|| self.registry(), Ok)?;
         let row = new_row(request, (&source, &task), (id, name), place, started)?;
         let mut making = Making::begin(&self.git, &registry, row)?;
         let rules = Rules { request, backends: configuration.backends.as_deref() };
         let made = match &task {
-            Task::Commit(source, start) => {
-                let store = sealing_store.as_deref();
-                self.make(&Order { rules, source, start, store }, &mut making)
+            Task::Commit(checkout, start) => {
+                let order = Order { rules, source: checkout, start, opened: &source, stores };
+                self.make(&order, &mut making)
             }
             Task::Copy(directory) => self.make_plain(rules, directory, &mut making),
         };
@@ -117,13 +114,14 @@ impl Service {
     fn make(&self, order: &Order<'_>, making: &mut Making<'_>) -> Result<Filled, ApiError> {
         let request = order.rules.request;
         let owner = owner(request, making)?;
-        let over_sealed = request.backend.filter(|kind| kind.needs_sealed_parent());
-        let (admin, mut filled) = match (over_sealed, request.carry) {
-            (Some(kind), _) => self.make_over_sealed(order, kind, making)?,
-            (None, Carry::Clean) => self.make_clean(order, making)?,
-            (None, Carry::Dirty | Carry::All) => self.make_carried(order, making)?,
+        let (admin, mut filled) = match request.carry {
+            Carry::Clean => self.make_clean(order, making)?,
+            Carry::Dirty | Carry::All => self.make_carried(order, making)?,
         };
-        require_shared(request, &filled)?;
+        // What it took to seal a tree once is not the new tree's.
+        if making.row().sealed.is_none() {
+            require_shared(request, &filled)?;
+        }
         self.cancelled()?;
         let bytes = manifest::encode(&filled.provisioned);
         fs_sys::write_new(&admin.path.join(manifest::FILE_NAME), &bytes, Mode(0o600))?;

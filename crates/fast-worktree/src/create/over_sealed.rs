@@ -3,14 +3,14 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use backend::{Kind, Parent, Reason};
+use backend::{Backend, Kind, Parent, Reason, Site, Support};
 use copy_engine::{Cancel, Progress};
 use fs_sys::{ErrorKind, File, Mode as FileMode};
 use git_cli::Admin;
 
 use super::fill::Filled;
 use super::include;
-use super::make::{Order, choose};
+use super::make::Order;
 use super::making::Making;
 use super::plan::{self, Scratch};
 use super::tracked::Tracked;
@@ -26,19 +26,19 @@ impl Service {
     pub(crate) fn make_over_sealed(
         &self,
         order: &Order<'_>,
-        kind: Kind,
+        rung: Rung,
         making: &mut Making<'_>,
     ) -> Result<(Admin, Filled), ApiError> {
-        let rung = choose(order.rules, making, None, unfit(order).as_ref())?;
-        let (Rung::Backend(backend), Some(store)) = (rung, order.store) else {
+        let Rung::Backend(backend) = rung else {
             return Err(ApiError::new(Code::Failed, "the chain answered another question"));
         };
-        let held = self.seal(order, kind, store)?;
+        let store = order.store()?;
+        let held = self.seal(order, backend.kind(), &store)?;
         making.row().sealed = Some(held.directory.clone());
         making.save()?;
         held.add_tree(making.row().id)?;
         let private = private_dir(&held.directory, making.row());
-        fs_sys::make_dirs(private.parent().unwrap_or(store), FileMode(0o700))?;
+        fs_sys::make_dirs(private.parent().unwrap_or(&store), FileMode(0o700))?;
         let parent = Parent::Sealed { sealed: &held.sealed, private: &private };
         let prepare = |tree: &Path| -> Result<(), ApiError> {
             let progress = (&Progress::default(), &Cancel::default());
@@ -75,6 +75,42 @@ impl Service {
         }
         Ok((admin, filled))
     }
+}
+
+/// Whether `backend` can make this tree. `wrapper` is beside the tree's place; what the tree has besides
+/// its files is in the store, wherever that place is.
+pub(crate) fn support(
+    order: &Order<'_>,
+    backend: &dyn Backend,
+    wrapper: &Path,
+) -> Result<Support, ApiError> {
+    if let Some((reason, detail)) = unfit(order) {
+        return Ok(Support::No { reason, detail });
+    }
+    let beside = backend.probe(&Site { dest: wrapper, sample: None });
+    if order.rules.request.at.is_none() || is_no_everywhere(&beside) {
+        return Ok(beside);
+    }
+    let store = order.store()?;
+    if place::is_same_file_system(&fs_sys::open_dir(&store)?, &fs_sys::open_dir(wrapper)?)? {
+        return Ok(beside);
+    }
+    if backend.kind() == Kind::Btrfs {
+        let detail = format!("{} is on another file system", store.display());
+        return Ok(Support::No { reason: Reason::CrossFilesystem, detail });
+    }
+    Ok(backend.probe(&Site { dest: &store, sample: None }))
+}
+
+/// Whether another place would be of no use, so that no store need be made to see that.
+fn is_no_everywhere(support: &Support) -> bool {
+    matches!(
+        support,
+        Support::No {
+            reason: Reason::NoCapability | Reason::PrivateMountNamespace | Reason::NotBtrfs,
+            ..
+        }
+    )
 }
 
 /// Why no sealed tree will do for this order.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use backend::{Backend, Parent, Reason};
+use backend::{Backend, Parent, Reason, Site, Support};
 use copy_engine::{Filter, Skip, Verdict};
 use fs_sys::{Dir, Kind, Mode};
 use pool_db::{State, marker};
@@ -11,7 +11,7 @@ use walk::Ignore;
 use super::carry::{require_readable, summary};
 use super::fill::Filled;
 use super::include::is_repository;
-use super::make::{choose, sample_file};
+use super::make::{choose, only_commits, sample_file};
 use super::making::Making;
 use super::own::Own;
 use super::{owner, require_shared};
@@ -72,19 +72,21 @@ impl Service {
         directory: &PlainDirectory,
         making: &mut Making<'_>,
     ) -> Result<Filled, ApiError> {
-        let detail = "there is no git repository".to_owned();
-        if let Some(kind) = rules.request.backend.filter(|kind| kind.needs_sealed_parent()) {
-            let text = format!(
-                "{} makes trees of sealed commits, and {} has none",
-                kind.name(),
-                directory.root.display()
-            );
-            return Err(ApiError::new(Code::BackendUnavailable, text)
-                .with_hint("without --backend the directory is copied"));
-        }
         let sample = sample_file(&directory.root);
-        let limit = (Reason::OnlyCommits, detail);
-        let Rung::Backend(backend) = choose(rules, making, sample.as_deref(), Some(&limit))? else {
+        let wrapper = making.wrapper().to_owned();
+        let rung = choose(rules, making, |rung| {
+            Ok(match rung {
+                Rung::Checkout => only_commits("there is no git repository"),
+                Rung::Backend(_) if rung.kind().needs_sealed_parent() => Support::No {
+                    reason: Reason::NoSealedParent,
+                    detail: "a sealed tree holds a commit, and here is none".to_owned(),
+                },
+                Rung::Backend(backend) => {
+                    backend.probe(&Site { dest: &wrapper, sample: sample.as_deref() })
+                }
+            })
+        })?;
+        let Rung::Backend(backend) = rung else {
             return Err(ApiError::new(Code::BackendUnavailable, "plain git copies no directory"));
         };
         let own = Own::below(making.registry(), &directory.root)?;

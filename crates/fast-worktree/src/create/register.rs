@@ -30,7 +30,7 @@ impl Service {
     ) -> Result<Admin, ApiError> {
         let Order { rules, source, start, .. } = order;
         if rules.request.mode == Mode::Standalone {
-            return self.make_repository(order, making);
+            return self.make_repository(order, rung, making);
         }
         let (tree, id) = (making.hidden_tree(), making.row().id.to_string());
         let admin = Admin::existing(&source.repository, &id);
@@ -52,7 +52,12 @@ impl Service {
         Ok(admin)
     }
 
-    fn make_repository(&self, order: &Order<'_>, making: &Making<'_>) -> Result<Admin, ApiError> {
+    fn make_repository(
+        &self,
+        order: &Order<'_>,
+        rung: Rung,
+        making: &Making<'_>,
+    ) -> Result<Admin, ApiError> {
         let Order { source, start, .. } = order;
         if source.repository.uses_reftable() {
             let text = format!("{} keeps its refs in reftables", source.root.display());
@@ -61,9 +66,10 @@ impl Service {
         }
         // A tree over a sealed one is there already, and may be on what is another file system for a
         // rename: a subvolume, say.
-        let git_dir = match order.store {
-            Some(_) => making.tree().join(".git"),
-            None => making.wrapper().join(OWN_REPOSITORY),
+        let git_dir = if rung.kind().needs_sealed_parent() {
+            making.tree().join(".git")
+        } else {
+            making.wrapper().join(OWN_REPOSITORY)
         };
         let commit = start.revision.commit;
         let (repository, config) = (&source.repository, &source.config);
