@@ -37,6 +37,7 @@ impl Sandbox {
         let sandbox = Self { root, directory };
         fs::create_dir(sandbox.home()).expect("the sandbox is empty");
         let config = "[user]\n\tname = A Person\n\temail = person@example.org\n\
+            [core]\n\tfsync = none\n\
             [init]\n\tdefaultBranch = main\n\ttemplateDir =\n\
             [safe]\n\tdirectory = *\n\
             [protocol \"file\"]\n\tallow = always\n";

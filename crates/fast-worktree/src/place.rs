@@ -13,6 +13,17 @@ use crate::source::Source;
 /// What the name of a store on another file system begins with; the user id follows.
 pub(crate) const STORE_PREFIX: &str = ".fwt-";
 
+/// An empty file in a store that holds more than trees, by which everybody's fwt knows it for one.
+pub(crate) const STORE_MARK: &str = "fwt.store";
+
+/// Puts the mark into a store.
+pub(crate) fn mark(store: &Path) -> Result<(), ApiError> {
+    match fs_sys::write_new(&store.join(STORE_MARK), b"", Mode(0o600)) {
+        Err(error) if error.kind != ErrorKind::Exists => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Where a worktree goes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Place {

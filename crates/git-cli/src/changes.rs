@@ -22,22 +22,39 @@ pub struct Changes {
     pub deleted: u64,
 }
 
+/// Whether an index differs from HEAD.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Staged {
+    /// It is known to hold exactly HEAD's tree.
+    Nothing,
+    /// Only git can tell.
+    Maybe,
+}
+
 impl Git {
     /// How many tracked files differ from HEAD, in the index or in the tree. Only `suspects` are
-    /// compared with the index: of all others the caller knows that they are equal.
-    pub fn count_changes(&self, context: Context<'_>, suspects: &[&[u8]]) -> Result<Changes> {
+    /// compared with the index: of all others the caller knows that they are equal. `staged` says whether
+    /// the index may differ from HEAD.
+    pub fn count_changes(
+        &self,
+        context: Context<'_>,
+        staged: Staged,
+        suspects: &[&[u8]],
+    ) -> Result<Changes> {
         let mut kinds = HashMap::new();
-        let staged = words([
-            "diff-index",
-            "--cached",
-            "--name-status",
-            "-z",
-            "--no-renames",
-            "--ignore-submodules=none",
-            "HEAD",
-            "--",
-        ]);
-        collect(&mut kinds, &self.run(context, &staged, &[])?);
+        if staged == Staged::Maybe {
+            let against_head = words([
+                "diff-index",
+                "--cached",
+                "--name-status",
+                "-z",
+                "--no-renames",
+                "--ignore-submodules=none",
+                "HEAD",
+                "--",
+            ]);
+            collect(&mut kinds, &self.run(context, &against_head, &[])?);
+        }
         if !suspects.is_empty() {
             for (kind, path) in statuses(&self.run(context, &unstaged(suspects), &[])?) {
                 add(&mut kinds, kind, path);

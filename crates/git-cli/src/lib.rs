@@ -23,7 +23,7 @@ mod standalone;
 
 pub use admin::{ADMIN_PARENT, Admin, AdminFiles, LOCK_FILE, git_file_target};
 pub use attributes::{AttributeValue, Attributes, AttributesIn};
-pub use changes::Changes;
+pub use changes::{Changes, Staged};
 pub use checkout::{Filters, WorktreeAdd};
 pub use config::Config;
 pub use error::{Error, Result, Shortage};

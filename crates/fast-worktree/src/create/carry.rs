@@ -7,12 +7,12 @@ use backend::{Backend, Parent};
 use copy_engine::{CopiedFile, Filter, Skip, Tree, Verdict};
 use fs_sys::{Dir, Kind, Mode};
 use git_cli::index::{Mode as IndexMode, StatBlock};
-use git_cli::{Admin, Context};
+use git_cli::{Admin, Context, Staged};
 use walk::Ignore;
 
 use super::fill::Filled;
 use super::gate::{is_settled, is_unchanged};
-use super::include::{Included, as_path, is_repository};
+use super::include::{Included, as_path, not_its_own};
 use super::making::Making;
 use super::own::Own;
 use super::plan::SourceIndex;
@@ -51,10 +51,11 @@ impl Filter for CarryFilter<'_> {
         if is_hidden && !leads_on {
             return Verdict::LeaveOut;
         }
-        let is_nested = relative
-            .file_name()
-            .is_some_and(|name| self.tracked.is_submodule(relative) || is_repository(parent, name));
-        if is_nested { Verdict::Skip(Skip::NestedRepository) } else { Verdict::Copy }
+        if self.tracked.is_submodule(relative) {
+            return Verdict::Skip(Skip::NestedRepository);
+        }
+        let found = relative.file_name().and_then(|name| not_its_own(parent, name));
+        found.map_or(Verdict::Copy, Verdict::Skip)
     }
 }
 
@@ -63,6 +64,7 @@ pub(crate) struct Carrying<'a> {
     pub(crate) carry: Carry,
     pub(crate) source: &'a Checkout,
     pub(crate) index: &'a SourceIndex,
+    pub(crate) staged: Staged,
     pub(crate) tracked: &'a Tracked<'a>,
     pub(crate) included: &'a Included,
     pub(crate) own: &'a Own,
@@ -77,7 +79,7 @@ impl Service {
         admin: &Admin,
         making: &Making<'_>,
     ) -> Result<Filled, ApiError> {
-        let Carrying { carry, source, index, tracked, included, own } = carrying;
+        let Carrying { carry, source, index, staged, tracked, included, own } = carrying;
         let tree = making.tree();
         self.progress.expect_files(index.index.len() as u64);
         let filter = CarryFilter { carry: *carry, tracked, included, own };
@@ -96,7 +98,7 @@ impl Service {
         fs_sys::write_new(&admin.index(), &stamped, Mode(0o666))?;
         tracing::debug!("the index is stamped");
         let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
-        let changes = self.git.count_changes(context, &suspects)?;
+        let changes = self.git.count_changes(context, *staged, &suspects)?;
         let mut carried =
             Carried { modified: changes.modified, deleted: changes.deleted, ..Carried::default() };
         let mut paths = Vec::new();

@@ -5,12 +5,13 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
-use copy_engine::{Filter, Verdict};
+use copy_engine::{Filter, Skip, Verdict};
 use fs_sys::{Dir, ErrorKind, Kind};
 use walk::{Descend, Directory, Entry, Ignore, Patterns, Visitor, walk};
 
 use super::tracked::Tracked;
 use crate::api::{ApiError, Skipped};
+use crate::place;
 use crate::source::Checkout;
 
 /// The file that selects.
@@ -71,7 +72,7 @@ impl Visitor for Search<'_> {
 
     fn directory(&mut self, parent: &Directory, entry: &Entry) -> Result<Descend, ApiError> {
         let is_git = parent.relative.as_os_str().is_empty() && entry.name == ".git";
-        if is_git || is_repository(&parent.dir, &entry.name) {
+        if is_git || not_its_own(&parent.dir, &entry.name).is_some() {
             return Ok(Descend::Past);
         }
         Ok(Descend::Into)
@@ -96,11 +97,18 @@ impl Visitor for Search<'_> {
     }
 }
 
-/// Whether the directory `name` is a repository or worktree of its own, git's or jj's.
-pub(crate) fn is_repository(parent: &Dir, name: &OsStr) -> bool {
-    let Ok(dir) = parent.open_beneath(Path::new(name)) else { return false };
+/// Why a directory is not the source's own to give, if so: it is a repository, or a store of fwt's,
+/// whoever's trees are in that.
+pub(crate) fn not_its_own(parent: &Dir, name: &OsStr) -> Option<Skip> {
+    let dir = parent.open_beneath(Path::new(name)).ok()?;
     let holds = |name: &str| fs_sys::stat_at(dir.at(OsStr::new(name))).is_ok();
-    holds(".git") || holds(".jj")
+    if holds(".git") || holds(".jj") {
+        Some(Skip::NestedRepository)
+    } else if holds(place::STORE_MARK) {
+        Some(Skip::Managed)
+    } else {
+        None
+    }
 }
 
 impl Filter for Included {

@@ -4,8 +4,9 @@ use std::path::{Path, PathBuf};
 
 use backend::{Reason, Site, Support};
 use copy_engine::{Existing, Ladder, Method, Options, copy_tree};
-use git_cli::Admin;
 use git_cli::index::Index;
+use git_cli::object::ObjectId;
+use git_cli::{Admin, Staged};
 
 use super::carry::{Carrying, skipped_entry};
 use super::fill::{Content, Filled};
@@ -169,6 +170,7 @@ impl Service {
             carry: order.rules.request.carry,
             source,
             index: &index,
+            staged: staged(&index.index, order.start.revision.tree),
             tracked: &tracked,
             included: &included,
             own: &own,
@@ -237,6 +239,11 @@ pub(crate) fn choose(
 /// Why plain git makes no tree of more than a commit.
 pub(crate) fn only_commits(detail: &str) -> Support {
     Support::No { reason: Reason::OnlyCommits, detail: detail.to_owned() }
+}
+
+/// Whether an index differs from HEAD's tree, as far as it says so itself.
+fn staged(index: &Index, tree: ObjectId) -> Staged {
+    if index.is_exactly(tree) { Staged::Nothing } else { Staged::Maybe }
 }
 
 /// A regular file of the source with bytes in it, for a probe.

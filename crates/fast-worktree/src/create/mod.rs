@@ -27,7 +27,7 @@ use pool_db::{Nonce, Registry, State, Worktree as Row, WorktreeId};
 use self::fill::Filled;
 pub(crate) use self::fill::{Content, GitPlace};
 pub(crate) use self::gate::stat_block;
-pub(crate) use self::include::{as_path, is_repository};
+pub(crate) use self::include::{as_path, not_its_own};
 pub(crate) use self::make::{Order, sample_file};
 use self::making::Making;
 pub(crate) use self::making::discard;

@@ -3,14 +3,14 @@
 use std::path::Path;
 
 use backend::{Backend, Parent, Reason, Site, Support};
-use copy_engine::{Filter, Skip, Verdict};
+use copy_engine::{Filter, Verdict};
 use fs_sys::{Dir, Kind, Mode};
 use pool_db::{State, marker};
 use walk::Ignore;
 
 use super::carry::{require_readable, summary};
 use super::fill::Filled;
-use super::include::is_repository;
+use super::include::not_its_own;
 use super::make::{choose, only_commits, sample_file};
 use super::making::Making;
 use super::own::Own;
@@ -32,9 +32,9 @@ impl Filter for PlainFilter {
         if let Some(skip) = self.own.skipped(relative) {
             return Verdict::Skip(skip);
         }
-        let is_nested = kind == Kind::Directory
-            && relative.file_name().is_some_and(|name| is_repository(parent, name));
-        if is_nested { Verdict::Skip(Skip::NestedRepository) } else { Verdict::Copy }
+        let name = relative.file_name().filter(|_| kind == Kind::Directory);
+        let found = name.and_then(|name| not_its_own(parent, name));
+        found.map_or(Verdict::Copy, Verdict::Skip)
     }
 }
 

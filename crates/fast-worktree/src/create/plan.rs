@@ -96,9 +96,7 @@ pub(crate) fn target(
     scratch: &Scratch<'_>,
 ) -> Result<Target, ApiError> {
     if let Some(SourceIndex { index, .. }) = found
-        && index.tree_id() == Some(tree)
-        && !index.has_unmerged()
-        && !index.iter().any(|entry| entry.flags.is_intent_to_add())
+        && index.is_exactly(tree)
     {
         return Ok(Target { index: index.clone(), git_only: None });
     }

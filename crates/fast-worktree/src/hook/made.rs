@@ -9,7 +9,7 @@ use fs_sys::{Kind, Mode, Stat};
 use walk::{Descend, Directory, Entry, Ignore, Visitor, walk};
 
 use crate::api::ApiError;
-use crate::create::is_repository;
+use crate::create::not_its_own;
 use crate::manifest::{self, Provisioned};
 
 /// The name of its manifest, beside that of what was provisioned.
@@ -49,7 +49,10 @@ impl Visitor for Search<'_> {
 
     fn directory(&mut self, parent: &Directory, entry: &Entry) -> Result<Descend, ApiError> {
         let is_git = parent.relative.as_os_str().is_empty() && entry.name == ".git";
-        if is_git || entry.ignore == Ignore::Ignored || is_repository(&parent.dir, &entry.name) {
+        if is_git
+            || entry.ignore == Ignore::Ignored
+            || not_its_own(&parent.dir, &entry.name).is_some()
+        {
             return Ok(Descend::Past);
         }
         Ok(Descend::Into)

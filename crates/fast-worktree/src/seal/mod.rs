@@ -22,6 +22,7 @@ pub(crate) use self::debris::{half_sealed, remove_half_sealed};
 use crate::api::{ApiError, Code, Stats};
 use crate::create::Order;
 use crate::manifest::{self, Provisioned};
+use crate::place;
 use crate::service::Service;
 
 /// How often a lock is tried for.
@@ -63,7 +64,10 @@ impl Service {
         let environment = &self.settings.environment;
         let key = key::of(environment, source, start.revision.tree, rules.request.lfs)?;
         let parent = store.join("sealed");
-        fs_sys::make_dirs(&parent, Mode(0o700))?;
+        if !fs_sys::exists(&parent)? {
+            place::mark(store)?;
+            fs_sys::make_dirs(&parent, Mode(0o700))?;
+        }
         // A subvolume can be a layer too, but a directory is no parent of a snapshot.
         let name = if kind == Kind::Btrfs { format!("{key}-subvolume") } else { key };
         let directory = parent.join(&name);

@@ -89,6 +89,14 @@ impl Index {
         self.tree_id
     }
 
+    /// Whether it is known to hold exactly the entries of this tree: none is in conflict, or only
+    /// intended to be added.
+    pub fn is_exactly(&self, tree: ObjectId) -> bool {
+        self.tree_id == Some(tree)
+            && !self.has_unmerged()
+            && !self.iter().any(|entry| entry.flags.is_intent_to_add())
+    }
+
     /// Whether some of its entries are in a shared file: those here may have an empty path, and
     /// are then replacements for entries there.
     pub fn is_split(&self) -> bool {
