@@ -4,7 +4,9 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::Duration;
 
+use fs_sys::{FileLock, Sharing};
 use tempfile::TempDir;
 
 use crate::{Filesystem, Fwt, Repository, environment};
@@ -14,12 +16,18 @@ use crate::{Filesystem, Fwt, Repository, environment};
 pub struct Sandbox {
     root: PathBuf,
     directory: TempDir,
+    /// A small file system has room for one test at a time.
+    turn: Option<FileLock>,
 }
 
 impl Sandbox {
     /// Makes one on the file system; `None` after saying that the test is skipped.
     pub fn on(filesystem: Filesystem) -> Option<Self> {
-        filesystem.directory_or_skip().map(|directory| Self::below(&directory))
+        let directory = filesystem.directory_or_skip()?;
+        let turn = (filesystem == Filesystem::Full).then(|| wait_for_turn(&directory));
+        let mut sandbox = Self::below(&directory);
+        sandbox.turn = turn;
+        Some(sandbox)
     }
 
     /// Makes one in the temporary directory, where the file system does not matter.
@@ -34,7 +42,7 @@ impl Sandbox {
             .tempdir_in(directory)
             .unwrap_or_else(|error| panic!("cannot make {}: {error}", directory.display()));
         let root = fs::canonicalize(directory.path()).expect("it was made just now");
-        let sandbox = Self { root, directory };
+        let sandbox = Self { root, directory, turn: None };
         fs::create_dir(sandbox.home()).expect("the sandbox is empty");
         let config = "[user]\n\tname = A Person\n\temail = person@example.org\n\
             [core]\n\tfsync = none\n\
@@ -99,6 +107,17 @@ impl Drop for Sandbox {
         remove_subvolumes(&self.root);
         // A directory that its owner may not write to, or look into, would keep its entries.
         open_up(self.directory.path());
+    }
+}
+
+fn wait_for_turn(directory: &Path) -> FileLock {
+    let path = directory.join("turn.lock");
+    loop {
+        match fs_sys::try_lock(&path, Sharing::Exclusive) {
+            Ok(Some(lock)) => return lock,
+            Ok(None) => std::thread::sleep(Duration::from_millis(20)),
+            Err(error) => panic!("{error}"),
+        }
     }
 }
 

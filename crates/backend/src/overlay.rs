@@ -169,8 +169,12 @@ fn protect(point: &Path) -> Result<()> {
     if dir.stat()?.mode != BARE {
         dir.set_mode(BARE)?;
     }
-    if let Err(error) = fs_sys::set_immutable(&dir, Immutable::Yes) {
-        tracing::debug!(%error, "root can write to a mount point while nothing is mounted");
+    match fs_sys::set_immutable(&dir, Immutable::Yes) {
+        Err(error) if error.kind == fs_sys::ErrorKind::ReadOnly => return Err(error.into()),
+        Err(error) => {
+            tracing::debug!(%error, "root can write to a mount point while nothing is mounted");
+        }
+        Ok(()) => {}
     }
     Ok(())
 }

@@ -58,6 +58,12 @@ impl Scene {
         self.sandbox.existing(made.path())
     }
 
+    /// A new worktree whose files are in a directory like any other: one that is a mount cannot be moved
+    /// or deleted by others.
+    pub(crate) fn create_directory(&self, arguments: &[&str]) -> Repository {
+        self.create(&[arguments, &["--backend", "copy"]].concat())
+    }
+
     /// What the source holds now.
     pub(crate) fn state(&self) -> State {
         State::of(self.root(), &self.common_dir)

@@ -66,6 +66,7 @@ pub(super) fn attach(stack: &Stack, point: &Path) -> Result<()> {
 
 /// Unmounts a tree; one that is not mounted is success.
 pub(super) fn detach(stack: &Stack, point: &Path) -> Result<()> {
+    let mut tries = 1;
     loop {
         match state(stack, point)? {
             State::Bare => return Ok(()),
@@ -79,6 +80,10 @@ pub(super) fn detach(stack: &Stack, point: &Path) -> Result<()> {
             Ok(Unmounted::Done) => {}
             // Locked by a mount namespace with more rights, or gone since.
             Ok(Unmounted::NotMounted) => return Ok(()),
+            Err(error) if error.kind == ErrorKind::Busy && tries < TRIES => {
+                tries += 1;
+                std::thread::sleep(WAIT);
+            }
             Err(error) if error.kind == ErrorKind::Busy => {
                 return Err(Error::InUse { path: point.to_owned() });
             }
@@ -87,8 +92,8 @@ pub(super) fn detach(stack: &Stack, point: &Path) -> Result<()> {
     }
 }
 
-/// How often, and how long in between, another mount namespace is given time to let go: a container that
-/// starts has every mount for a moment.
+/// How often, and how long in between, others are given time to let go: whoever only looks into a tree, as a
+/// prompt's `git status` does, is gone in a moment, and a container that starts has every mount for one.
 const TRIES: usize = 40;
 const WAIT: Duration = Duration::from_millis(25);
 
@@ -121,8 +126,9 @@ pub(super) fn state(stack: &Stack, point: &Path) -> Result<State> {
         Err(error) if error.kind == ErrorKind::NotFound => return Ok(State::Bare),
         other => other?,
     };
+    // Not ours, and nothing that we mounted.
     if found.kind != Kind::Directory {
-        return Err(Error::ForeignMount { path: point.to_owned() });
+        return Ok(State::Bare);
     }
     let dir = fs_sys::open_dir(point)?;
     let above = fs_sys::open_dir(point.parent().unwrap_or(point))?;

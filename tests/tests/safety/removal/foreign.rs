@@ -36,7 +36,7 @@ fn case_b27_what_others_put_beside_our_trees() {
 #[test]
 fn a_successor_at_the_same_path_is_never_hit() {
     let scene = Scene::anywhere();
-    let tree = scene.create(&["t"]);
+    let tree = scene.create_directory(&["t"]);
     let path = tree.root.to_str().expect("it is text");
     scene.source.git(["worktree", "remove", path]);
     scene.source.git(["worktree", "add", "--quiet", "--detach", path]);
@@ -53,7 +53,7 @@ fn a_successor_at_the_same_path_is_never_hit() {
 #[test]
 fn a_directory_that_took_the_place_of_a_tree_stays() {
     let scene = Scene::anywhere();
-    let tree = scene.create(&["t"]);
+    let tree = scene.create_directory(&["t"]);
     fs::rename(&tree.root, scene.sandbox.path("elsewhere")).expect("it is ours");
     tree.write("work", "of somebody else");
     for words in [&["rm", "t", "--discard"][..], &["rm", "t"]] {

@@ -61,11 +61,27 @@ fn case_b31_a_mount_inside_is_refused_with_its_path() {
     let bind = Bind::new(&outside.join("deep/canary"), &tree.path("target/file"));
     refuse("a file", tree.path("target/file"));
     drop(bind);
-    let bind = Bind::new(&tree.root, &tree.root);
-    refuse("the tree itself", tree.root.clone());
-    drop(bind);
     scene.fwt().run(scene.root(), ["rm", "t"]).success();
     Snapshot::of(&outside).assert_same(&before, Detail::Full, "outside");
+    scene.assert_nothing("at the end");
+}
+
+/// The tree itself is a directory that somebody mounts something on.
+#[test]
+fn case_b31_a_mount_on_the_tree_is_refused() {
+    if !can_mount() {
+        return;
+    }
+    let scene = Scene::anywhere();
+    let tree = scene.create_directory(&["t"]);
+    let bind = Bind::new(&tree.root, &tree.root);
+    for words in [&["rm", "t"][..], &["rm", "t", "--discard"]] {
+        let error = scene.fwt().run(scene.root(), words).failure(4, "mount-inside");
+        let shown = tree.root.to_str().expect("it is text");
+        assert!(error["message"].as_str().expect("text").contains(shown), "{error}");
+    }
+    drop(bind);
+    scene.fwt().run(scene.root(), ["rm", "t"]).success();
     scene.assert_nothing("at the end");
 }
 
@@ -117,7 +133,7 @@ fn case_b40_dot_git_names_another_worktree() {
 #[test]
 fn case_b40_the_tree_is_a_link_to_another() {
     let scene = Scene::anywhere();
-    let (tree, other) = (scene.create(&["t"]), scene.create(&["other"]));
+    let (tree, other) = (scene.create_directory(&["t"]), scene.create(&["other"]));
     fs::remove_dir_all(&tree.root).expect("it is ours");
     succeed(scene.sandbox.command("ln").arg("-s").args([&other.root, &tree.root]));
     not_ours(&scene, &tree);

@@ -65,7 +65,7 @@ fn case_b25_files_that_are_written_meanwhile() {
 #[test]
 fn case_b25_a_place_that_is_taken_when_the_tree_comes_back() {
     let scene = Scene::anywhere();
-    let tree = scene.create(&["t"]);
+    let tree = scene.create_directory(&["t"]);
     let bin = scene.sandbox.path("bin");
     fs::create_dir(&bin).expect("the sandbox is ours");
     let rest = std::env::var("PATH").expect("there is one");

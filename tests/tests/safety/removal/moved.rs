@@ -7,19 +7,19 @@ use crate::scene::Scene;
 #[test]
 fn a_tree_that_git_removed() {
     let scene = Scene::anywhere();
-    let tree = scene.create(&["t", "--branch", "work"]);
+    let tree = scene.create_directory(&["t", "--branch", "work"]);
     scene.source.git(["worktree", "remove", tree.root.to_str().expect("it is text")]);
     assert_eq!(scene.fwt().run(scene.root(), ["show", "t"]).success()["state"], "missing");
     scene.fwt().run(scene.root(), ["create", "t"]).failure(4, "name-taken");
     scene.fwt().run(scene.root(), ["rm", "t"]).success();
     scene.assert_nothing("at the end");
-    scene.create(&["t"]);
+    scene.create_directory(&["t"]);
 }
 
 #[test]
 fn a_tree_whose_directory_was_deleted() {
     let scene = Scene::anywhere();
-    let tree = scene.create(&["t"]);
+    let tree = scene.create_directory(&["t"]);
     fs::remove_dir_all(&tree.root).expect("it is ours");
     scene.fwt().run(scene.root(), ["rm", "t"]).success();
     scene.assert_nothing("at the end");
@@ -29,7 +29,7 @@ fn a_tree_whose_directory_was_deleted() {
 fn case_b23_work_that_git_still_has_of_a_deleted_directory() {
     let check = |code: &str, work: &dyn Fn(&Scene, &fwt_tests::Repository)| {
         let scene = Scene::anywhere();
-        let tree = scene.create(&["t"]);
+        let tree = scene.create_directory(&["t"]);
         work(&scene, &tree);
         fs::remove_dir_all(&tree.root).expect("it is ours");
         scene.fwt().run(scene.root(), ["rm", "t"]).failure(4, code);
@@ -50,7 +50,7 @@ fn case_b23_work_that_git_still_has_of_a_deleted_directory() {
 #[test]
 fn a_tree_that_git_moved() {
     let scene = Scene::anywhere();
-    let tree = scene.create(&["t"]);
+    let tree = scene.create_directory(&["t"]);
     let moved = scene.sandbox.path("moved");
     let words = ["worktree", "move"].map(std::ffi::OsStr::new);
     scene.source.git(words.into_iter().chain([tree.root.as_os_str(), moved.as_os_str()]));
@@ -83,11 +83,11 @@ fn words_of_move<'a>(
 #[test]
 fn case_b29_a_tree_that_is_only_absent_for_now() {
     let scene = Scene::anywhere();
-    let (one, two) = (scene.create(&["one"]), scene.create(&["two"]));
+    let (one, two) = (scene.create_directory(&["one"]), scene.create_directory(&["two"]));
     let away = scene.sandbox.path("away");
     fs::rename(&two.root, &away).expect("it is ours");
     scene.fwt().run(scene.root(), ["rm", "one"]).success();
-    scene.create(&["three"]);
+    scene.create_directory(&["three"]);
     assert!(!one.root.exists());
     fs::rename(&away, &two.root).expect("it is ours");
     assert_eq!(two.git(["status", "--porcelain"]), "");
