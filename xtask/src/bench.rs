@@ -9,7 +9,6 @@ mod maker;
 mod measure;
 mod place;
 mod plan;
-mod random;
 mod record;
 mod report;
 mod rounds;

@@ -9,6 +9,8 @@ mod install;
 mod layers;
 mod machine;
 mod macos;
+mod random;
+mod soak;
 mod talk;
 mod test;
 mod tidy;
@@ -36,21 +38,22 @@ fn main() -> ExitCode {
 }
 
 fn run(chore: Chore) -> anyhow::Result<()> {
-    let workspace = Workspace::load()?;
+    let workspace = Workspace::load;
     match chore {
-        Chore::Ci => ci::run(&workspace),
-        Chore::Test(arguments) => test::run(&workspace, &arguments.options()),
-        Chore::Bench(arguments) => bench::run(&workspace, &arguments.options()),
+        Chore::Ci => ci::run(&workspace()?),
+        Chore::Test(arguments) => test::run(&workspace()?, &arguments.options()),
+        Chore::Bench(arguments) => bench::run(&workspace()?, &arguments.options()),
+        Chore::Soak(arguments) => soak::run(&arguments),
         Chore::Filesystems { directory, action: FilesystemsAction::Up { gib } } => {
             let room = gib.map_or(Room::Tests, |gib| Room::Bytes(u64::from(gib) << 30));
-            filesystems::print_up(&workspace, directory.as_deref(), room)
+            filesystems::print_up(&workspace()?, directory.as_deref(), room)
         }
         Chore::Filesystems { directory, action: FilesystemsAction::Down } => {
-            filesystems::take_down_at(&workspace, directory.as_deref())
+            filesystems::take_down_at(&workspace()?, directory.as_deref())
         }
-        Chore::Tidy => tidy::run(&workspace),
-        Chore::Layers => layers::run(&workspace),
-        Chore::MacosCheck => macos::check(&workspace),
+        Chore::Tidy => tidy::run(&workspace()?),
+        Chore::Layers => layers::run(&workspace()?),
+        Chore::MacosCheck => macos::check(&workspace()?),
     }
 }
 
@@ -71,6 +74,8 @@ enum Chore {
     Test(TestArguments),
     /// Measures fwt beside the other ways to make a tree; a missed target is no failure.
     Bench(bench::Arguments),
+    /// Does random steps for a long time, and fails if anything that must hold does not.
+    Soak(soak::Arguments),
     /// Makes or removes the filesystems that the tests run on.
     Filesystems {
         /// Where images and mount points live [default: target/filesystems].

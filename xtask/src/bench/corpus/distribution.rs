@@ -1,6 +1,6 @@
 //! Distributions by their percentiles, as a real repository shows them.
 
-use crate::bench::random::Random;
+use crate::random::Random;
 
 /// Points of a distribution: the share of values that are not above a value, and that value.
 /// Between points the logarithm of the value grows in proportion.

@@ -12,8 +12,8 @@ use anyhow::{Context as _, ensure};
 
 use super::{Content, shape, text, vendored};
 use crate::bench::environment::Environment;
-use crate::bench::random::Random;
 use crate::command::require_output;
+use crate::random::Random;
 
 /// What a commit records of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

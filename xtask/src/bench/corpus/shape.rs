@@ -1,7 +1,7 @@
 //! Which files a generated corpus has, and how large each is.
 
 use super::distribution::{DEPTHS, Distribution, FILES_PER_DIRECTORY, SIZES, SMALL_SIZES};
-use crate::bench::random::Random;
+use crate::random::Random;
 
 /// What a corpus is like. Two corpora of one shape are the same to the byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

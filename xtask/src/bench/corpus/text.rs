@@ -1,6 +1,6 @@
 //! Text that looks like source code to a compressor.
 
-use crate::bench::random::Random;
+use crate::random::Random;
 
 const WORDS: &[&str] = &[
     "fn",
@@ -93,7 +93,7 @@ pub(crate) fn append(text: &mut Vec<u8>, size_bytes: usize, random: &mut Random)
 #[cfg(test)]
 mod tests {
     use super::append;
-    use crate::bench::random::Random;
+    use crate::random::Random;
 
     fn text(size_bytes: usize, seed: u64) -> Vec<u8> {
         let mut text = Vec::new();

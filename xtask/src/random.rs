@@ -26,6 +26,11 @@ impl Random {
         usize::try_from(wide >> 64).expect("it is below the limit, which is a usize")
     }
 
+    /// One of several, each as likely as the next.
+    pub(crate) fn one_of<T: Copy>(&mut self, choices: &[T]) -> T {
+        choices[self.below(choices.len())]
+    }
+
     /// A number of the unit interval.
     #[expect(clippy::cast_precision_loss, reason = "53 bits are what an f64 holds")]
     pub(crate) fn fraction(&mut self) -> f64 {
