@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use fs_sys::process::ProcessId;
 use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehavior, params};
 
 use crate::error::{Error, Holder, Result, SqlContext as _};
@@ -40,18 +41,36 @@ impl Registry {
     /// Moves a worktree from one state to the next if it still is in `from` and `epoch`, and says
     /// the new epoch. [`Error::Moved`] if somebody else was quicker.
     pub fn transition(&self, id: WorktreeId, from: State, to: State, epoch: u32) -> Result<u32> {
+        self.swap(id, (from, to), epoch, None)
+    }
+
+    /// Condemns a worktree that is held in `epoch`, and says the new epoch. In the same moment it becomes
+    /// the work of the process `by`: what a process that is gone condemned is taken over by others.
+    pub fn condemn(&self, id: WorktreeId, epoch: u32, by: &ProcessId) -> Result<u32> {
+        self.swap(id, (State::Held, State::Condemned), epoch, Some(by))
+    }
+
+    fn swap(
+        &self,
+        id: WorktreeId,
+        (from, to): (State, State),
+        epoch: u32,
+        maker: Option<&ProcessId>,
+    ) -> Result<u32> {
         if !from.may_become(to) {
             return Err(Error::NotAllowed { from, to });
         }
+        let maker = maker.map(row::maker);
         let swap = || {
             self.immediately(|| {
                 self.connection
                     .prepare_cached(
-                        "UPDATE worktrees SET state = ?1, epoch = epoch + 1 \
+                        "UPDATE worktrees \
+                         SET state = ?1, epoch = epoch + 1, maker = coalesce(?5, maker) \
                          WHERE id = ?2 AND state = ?3 AND epoch = ?4 RETURNING epoch",
                     )
                     .and_then(|mut statement| {
-                        statement.query_row(params![to, id, from, epoch], |row| row.get(0))
+                        statement.query_row(params![to, id, from, epoch, maker], |row| row.get(0))
                     })
                     .optional()
                     .at(&self.path)?

@@ -92,7 +92,7 @@ pub(crate) fn insert(connection: &Connection, worktree: &Worktree) -> rusqlite::
         worktree.carry,
         Json(&worktree.base),
         worktree.branch,
-        Json(Maker(worktree.maker.clone())),
+        maker(&worktree.maker),
         worktree.created_at,
         worktree.last_used_at,
         worktree.rebuilt_at,
@@ -122,7 +122,7 @@ pub(crate) fn update(connection: &Connection, worktree: &Worktree) -> rusqlite::
         worktree.carry,
         Json(&worktree.base),
         worktree.branch,
-        Json(Maker(worktree.maker.clone())),
+        maker(&worktree.maker),
         Json(&worktree.extra),
         worktree.directory,
         worktree.sealed.as_deref().map(Blob),
@@ -160,6 +160,11 @@ impl Columns<'_, '_> {
     fn optional_path(&mut self) -> rusqlite::Result<Option<PathBuf>> {
         self.take::<Option<FromBlob>>().map(|path| path.map(|path| path.0))
     }
+}
+
+/// A process as a column has it.
+pub(crate) fn maker(process: &ProcessId) -> impl ToSql {
+    Json(Maker(process.clone()))
 }
 
 #[derive(Serialize, Deserialize)]

@@ -90,7 +90,8 @@ impl Service {
         let presence = self
             .look_at(registry, &row, unsaved)
             .map_err(|error| require_held(registry, &row).err().unwrap_or(error))?;
-        row.epoch = registry.transition(row.id, State::Held, State::Condemned, row.epoch)?;
+        row.maker = this_process();
+        row.epoch = registry.condemn(row.id, row.epoch, &row.maker)?;
         row.state = State::Condemned;
         // In the tree as it still is. Whatever becomes of it, the tree is judged again after it.
         let cleanup = match presence {
@@ -144,7 +145,6 @@ impl Service {
     ) -> Result<(), ApiError> {
         let trash = trash(row);
         row.trash_path = Some(trash.clone());
-        row.maker = this_process();
         registry.update(row)?;
         if presence == Presence::Whole {
             if let Some(admin) = admin(row) {

@@ -36,6 +36,18 @@ fn case_b66_a_cleanup_runs_once_in_the_tree_before_its_end() {
 }
 
 #[test]
+fn nobody_takes_over_a_removal_whose_process_lives() {
+    let fwt = fwt_tests::binary();
+    let scene = trusted("", &format!("{} doctor --fix --json >> \"$HOME/log\"", fwt.display()));
+    scene.create(&["t"]);
+    let removed = scene.fwt().run(scene.root(), ["rm", "t"]).success();
+    assert_eq!(removed["hooks"][0]["outcome"], "done", "{removed}");
+    let text = log(&scene);
+    assert!(text.lines().count() == 1 && text.contains("\"debris\":[]"), "{text}");
+    scene.assert_nothing("after the removal");
+}
+
+#[test]
 fn no_directorys_end_hangs_on_a_cleanup() {
     let scene = trusted("", "echo broken >&2; exit 7");
     scene.create(&["t"]);
