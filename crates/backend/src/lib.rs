@@ -28,7 +28,7 @@ pub use btrfs::Btrfs;
 pub use contract::{Backend, Content, GIT, Kind, Parent, Prepared, Site, Support};
 pub use copy::Copy;
 pub use error::Error;
-pub use overlay::Overlay;
+pub use overlay::{Difference, Overlay};
 pub use probe::{clear_dead_scratch, clear_scratch};
 pub use reason::Reason;
 pub use reflink::Reflink;

@@ -5,8 +5,10 @@
 //! 0500 and, where the file system has the flag and the process may set it, is immutable, so that not
 //! even root writes into it while nothing is mounted: that would be hidden by the next mount.
 
+mod below;
 mod changed;
 mod commit;
+mod difference;
 mod links;
 mod mount;
 mod moved;
@@ -19,6 +21,7 @@ use std::path::Path;
 use copy_engine::{Cancel, Progress};
 use fs_sys::{FileSystem, Immutable, Mode, MountNamespace, Stat};
 
+pub use self::difference::Difference;
 use crate::contract::{Backend, Content, Kind, Parent, Prepared, Site, Support};
 use crate::error::Result;
 use crate::undo::Undo;
