@@ -22,6 +22,7 @@ mod probe;
 mod reason;
 mod reflink;
 mod undo;
+mod unfinished;
 
 pub use active::{Active, Changes, Sealed, Stack};
 pub use btrfs::Btrfs;
@@ -32,6 +33,7 @@ pub use overlay::{Difference, Overlay};
 pub use probe::{clear_dead_scratch, clear_scratch};
 pub use reason::Reason;
 pub use reflink::Reflink;
+pub use unfinished::Unfinished;
 
 /// The backends that make a tree from a source as it is, in the order of the chain.
 pub fn all() -> [&'static dyn Backend; 2] {

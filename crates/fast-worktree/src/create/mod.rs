@@ -1,6 +1,7 @@
 //! Making a worktree: plan, choose a backend, fill, stamp, publish.
 
 mod carry;
+mod carry_over;
 mod fill;
 mod gate;
 mod include;
@@ -15,6 +16,7 @@ pub(crate) mod plan;
 mod register;
 mod rules;
 mod start;
+mod survey;
 mod tracked;
 
 use std::path::Path;
