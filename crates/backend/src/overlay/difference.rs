@@ -75,6 +75,16 @@ impl Difference {
         })
     }
 
+    /// The directory `relative` of the layers below, whose attributes are the tree's; `None` if none is
+    /// there.
+    pub fn below(&mut self, relative: &Path) -> Result<Option<Dir>> {
+        if !self.reach(relative)? {
+            return Ok(None);
+        }
+        let topmost = self.deepest().below.topmost();
+        Ok(topmost.map(|dir| dir.open_beneath(Path::new(""))).transpose()?)
+    }
+
     /// The directory `relative`, to make entries in. What leads to it is made like what is below; where no
     /// directory is below, a new one is made.
     pub fn directory(&mut self, relative: &Path) -> Result<&Dir> {

@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use backend::{Difference, Unfinished};
+use backend::{Difference, Kind as Way, Unfinished};
 use copy_engine::{Existing, Filter, Ladder, Method, Options, Skip, Tree, Verdict, copy_tree};
 use fs_sys::{Dir, ErrorKind, Kind};
 use git_cli::Admin;
@@ -15,9 +15,9 @@ use super::include::as_path;
 use super::make::Order;
 use super::making::Making;
 use super::survey::{Compared, Survey};
-use crate::api::ApiError;
+use crate::api::{ApiError, Carry};
 use crate::chain::Rung;
-use crate::seal::{Held, Image};
+use crate::seal::{Held, IgnoredRoot, Image};
 use crate::service::Service;
 
 impl Service {
@@ -33,20 +33,62 @@ impl Service {
         let root = fs_sys::open_dir(&carrying.source.root)?;
         let filter = carrying.filter();
         let compared = Compared::new(&filter, (carrying.index, carrying.tracked), &image);
-        let survey = compared.survey(&root)?;
+        let mut survey = compared.survey(&root)?;
+        let shared = match (rung.kind(), carrying.carry) {
+            (Way::Overlay, Carry::All) => {
+                self.share_ignored(&mut survey, &compared, (&root, carrying), held)?
+            }
+            _ => Vec::new(),
+        };
+        survey.put_back_all();
+        let stack = match shared.as_slice() {
+            [] => None,
+            shared => Some(self.seal_stack((held, &image), shared)?),
+        };
         tracing::debug!(files = survey.files.len(), same = survey.same.len(), "compared");
         let change = Change { root: &root, image: &image, survey: &survey, carrying };
-        let (admin, mut copied) = self.stand_on(order, (rung, held), making, |unfinished| {
-            self.make_differ(unfinished, &change)
-        })?;
+        let (admin, mut copied) =
+            self.stand_on(order, (rung, stack.as_ref().unwrap_or(held)), making, |unfinished| {
+                self.make_differ(unfinished, &change)
+            })?;
         let unchanged = survey.same.iter();
         let unchanged =
             unchanged.map(|(number, sealed)| (*number, image.files[*sealed as usize].stat));
         let unchanged = unchanged.collect();
         copied.skipped.extend(survey.skipped);
         copied.skipped.sort_by(|a, b| a.path.cmp(&b.path));
-        let filled = self.finish_carried(carrying, &admin, making, (copied, unchanged))?;
+        let mut filled = self.finish_carried(carrying, &admin, making, (copied, unchanged))?;
+        for (root, _) in &shared {
+            let count = root.files.len() as u64;
+            filled.stats.files += count;
+            filled.carried.ignored += count;
+            let included = root.files.iter().map(|(path, _)| path);
+            let included = included.filter(|path| carrying.included.paths.contains(*path));
+            filled.included.extend(included.map(|path| path.clone().into()));
+            filled.stats.bytes_cloned += root.files.iter().map(|(_, stat)| stat.size).sum::<u64>();
+        }
+        filled.included.sort();
         Ok((admin, filled))
+    }
+
+    /// Seals the ignored directories that can be layers of their own. One that does not hold still comes as
+    /// all else does.
+    fn share_ignored(
+        &self,
+        survey: &mut Survey,
+        compared: &Compared<'_>,
+        (root, carrying): (&Dir, &Carrying<'_>),
+        held: &Held,
+    ) -> Result<Vec<(IgnoredRoot, Held)>, ApiError> {
+        let mut shared = Vec::new();
+        for ignored in survey.take_shareable(compared) {
+            let source = (carrying.source, root);
+            match self.seal_ignored(source, &ignored, compared.filter, held)? {
+                Some(layer) => shared.push((ignored, layer)),
+                None => survey.put_back(ignored),
+            }
+        }
+        Ok(shared)
     }
 
     /// Writes into a tree that nobody can reach yet what makes it the source.

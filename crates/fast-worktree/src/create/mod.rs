@@ -33,6 +33,7 @@ pub(crate) use self::include::{as_path, not_its_own};
 pub(crate) use self::make::{Order, sample_file};
 use self::making::Making;
 pub(crate) use self::making::discard;
+pub(crate) use self::over_sealed::copy_file;
 pub(crate) use self::plan::Wanted;
 use self::start::Start;
 use crate::api::{

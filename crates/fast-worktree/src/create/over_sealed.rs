@@ -148,7 +148,7 @@ fn stats(held: &Held) -> Stats {
 }
 
 /// Copies a file, by sharing its bytes if that can be.
-fn copy_file(from: &Path, to: &Path) -> Result<(), ApiError> {
+pub(crate) fn copy_file(from: &Path, to: &Path) -> Result<(), ApiError> {
     let directory = |path: &Path| fs_sys::open_dir(path.parent().unwrap_or(Path::new("/")));
     let name = |path: &'_ Path| path.file_name().unwrap_or_default().to_owned();
     let (from_dir, to_dir) = (directory(from)?, directory(to)?);

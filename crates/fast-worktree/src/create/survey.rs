@@ -1,6 +1,6 @@
 //! Looking through a source for what differs from a sealed tree: one walk, and no file is opened.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 
 use copy_engine::{Filter, Skip, Skipped, Verdict};
@@ -13,7 +13,7 @@ use super::plan::SourceIndex;
 use super::tracked::Tracked;
 use crate::api::ApiError;
 use crate::manifest::Provisioned;
-use crate::seal::Image;
+use crate::seal::{IgnoredRoot, Image};
 
 /// What is compared.
 pub(crate) struct Compared<'a> {
@@ -43,6 +43,11 @@ pub(crate) struct Survey {
     /// Files that the sealed tree has as they are: number of the entry, number in the image.
     pub(crate) same: Vec<(u32, u32)>,
     pub(crate) skipped: Vec<Skipped>,
+    /// Directories that the rules hide, and that are in none that they hide.
+    roots: BTreeSet<PathBuf>,
+    /// What is in those, and themselves.
+    hidden_directories: Vec<(PathBuf, FoundDirectory)>,
+    hidden_files: Vec<(PathBuf, Stat)>,
 }
 
 impl<'a> Compared<'a> {
@@ -84,7 +89,12 @@ impl<'a> Compared<'a> {
             all.directories.extend(found.directories);
             all.same.extend(found.same);
             all.skipped.extend(found.skipped);
+            all.roots.extend(found.roots);
+            all.hidden_directories.extend(found.hidden_directories);
+            all.hidden_files.extend(found.hidden_files);
         }
+        all.hidden_directories.sort_by(|a, b| a.0.as_os_str().cmp(b.0.as_os_str()));
+        all.hidden_files.sort_by(|a, b| a.0.as_os_str().cmp(b.0.as_os_str()));
         Ok(all)
     }
 }
@@ -109,6 +119,75 @@ fn is_alike(stat: &Stat, sealed: &Provisioned) -> bool {
 }
 
 impl Survey {
+    /// The directories that the rules hide and that can be layers of their own: nothing of a commit or of
+    /// another such directory is in them, and they are large enough to be worth it. What is in all others is
+    /// put to the rest.
+    pub(crate) fn take_shareable(&mut self, compared: &Compared<'_>) -> Vec<IgnoredRoot> {
+        let names = self.names_of_linked_files();
+        let roots = std::mem::take(&mut self.roots);
+        let mut directories = by_root(std::mem::take(&mut self.hidden_directories), &roots);
+        let mut files = by_root(std::mem::take(&mut self.hidden_files), &roots);
+        let mut found = Vec::new();
+        for path in roots {
+            let directories = directories.remove(&path).unwrap_or_default().into_iter();
+            let directories = directories.map(|(path, found)| (path, found.stat)).collect();
+            let files = files.remove(&path).unwrap_or_default();
+            let root = IgnoredRoot { path, directories, files };
+            let is_own = |(_, stat): &(PathBuf, Stat)| {
+                stat.links <= 1 || names.get(&(stat.dev, stat.ino)).is_some_and(Option::is_some)
+            };
+            let is_shareable = root.files.len() >= WORTH_FILES
+                && !compared.tracked.is_below(&root.path)
+                && !compared.image.has(&root.path)
+                && root.files.iter().all(is_own);
+            if is_shareable {
+                found.push(root);
+            } else {
+                self.put_back(root);
+            }
+        }
+        // The largest are worth most.
+        found.sort_by_key(|root| std::cmp::Reverse(root.files.len()));
+        for root in found.split_off(found.len().min(MAX_ROOTS)) {
+            self.put_back(root);
+        }
+        found.sort_by(|a, b| a.path.cmp(&b.path));
+        found
+    }
+
+    /// What was taken out comes by itself.
+    pub(crate) fn put_back(&mut self, root: IgnoredRoot) {
+        self.files.extend(root.files);
+        let as_found = |(path, stat)| (path, FoundDirectory { stat, has_attributes: true });
+        self.directories.extend(root.directories.into_iter().map(as_found));
+    }
+
+    /// All that the rules hide comes by itself.
+    pub(crate) fn put_back_all(&mut self) {
+        self.directories.extend(std::mem::take(&mut self.hidden_directories));
+        self.files.extend(std::mem::take(&mut self.hidden_files));
+    }
+
+    /// Of each file with several names the one hidden directory that all its found names are in; `None` if
+    /// they are in several or in none.
+    fn names_of_linked_files(&self) -> HashMap<(u64, u64), Option<PathBuf>> {
+        let mut names = HashMap::new();
+        let hidden = self.hidden_files.iter().map(|(path, stat)| (path, stat));
+        for (path, stat) in self.files.iter().chain(hidden).filter(|(_, stat)| stat.links > 1) {
+            let root = path.ancestors().find(|above| self.roots.contains(*above));
+            let root = root.map(Path::to_owned);
+            names
+                .entry((stat.dev, stat.ino))
+                .and_modify(|known| {
+                    if *known != root {
+                        *known = None;
+                    }
+                })
+                .or_insert(root);
+        }
+        names
+    }
+
     /// What the sealed tree has and the source has not: the topmost directories that are gone, and files.
     pub(crate) fn gone(&self, image: &Image) -> BTreeSet<PathBuf> {
         let mut is_there = vec![false; image.files.len()];
@@ -153,6 +232,29 @@ impl Survey {
             .map(|(path, found)| (path.as_path(), found))
             .filter(move |(path, found)| is_changed(path, found))
     }
+}
+
+/// Files from which on a hidden directory is worth a layer. A stack of many layers makes every lookup dearer.
+const WORTH_FILES: usize = 64;
+
+/// Hidden directories at most that are layers of one tree.
+const MAX_ROOTS: usize = 12;
+
+/// What is at or below each of the roots. What follows each other is mostly in the same one.
+fn by_root<T>(
+    all: Vec<(PathBuf, T)>,
+    roots: &BTreeSet<PathBuf>,
+) -> HashMap<PathBuf, Vec<(PathBuf, T)>> {
+    let mut found: HashMap<PathBuf, Vec<(PathBuf, T)>> = HashMap::new();
+    let mut all = all.into_iter().peekable();
+    while let Some((path, _)) = all.peek() {
+        let root = path.ancestors().find(|above| roots.contains(*above)).unwrap_or(path).to_owned();
+        let run = found.entry(root.clone()).or_default();
+        while let Some(entry) = all.next_if(|(path, _)| path.starts_with(&root)) {
+            run.push(entry);
+        }
+    }
+    found
 }
 
 struct Surveyor<'a> {
@@ -207,7 +309,15 @@ impl Visitor for Surveyor<'_> {
         };
         let has_attributes = !Xattrs::read(&dir, || dir.path().to_owned())?.is_empty();
         let found = FoundDirectory { stat: dir.stat()?, has_attributes };
-        self.found.directories.insert(relative, found);
+        let is_root = entry.ignore == Ignore::Ignored && parent.ignore == Ignore::Not;
+        if is_root {
+            self.found.roots.insert(relative.clone());
+        }
+        if entry.ignore == Ignore::Ignored {
+            self.found.hidden_directories.push((relative, found));
+        } else {
+            self.found.directories.insert(relative, found);
+        }
         Ok(Descend::Into)
     }
 
@@ -226,6 +336,8 @@ impl Visitor for Surveyor<'_> {
                 && !has_attributes(parent.dir.at(&entry.name), &stat)?
             {
                 self.found.same.push(same);
+            } else if parent.ignore == Ignore::Ignored {
+                self.found.hidden_files.push((relative, stat));
             } else {
                 self.found.files.insert(relative, stat);
             }

@@ -24,6 +24,15 @@ pub(crate) struct Image {
     pub(crate) directories: HashMap<PathBuf, Option<Stat>>,
 }
 
+impl Image {
+    /// Whether anything is at `path`.
+    pub(crate) fn has(&self, path: &Path) -> bool {
+        let bytes = path.as_os_str().as_bytes();
+        self.directories.contains_key(path)
+            || self.files.binary_search_by(|file| file.path.as_slice().cmp(bytes)).is_ok()
+    }
+}
+
 impl Held {
     /// Reads what is in it.
     pub(crate) fn image(&self) -> Result<Image, ApiError> {
