@@ -111,19 +111,11 @@ impl Service {
             drop(shared);
             let alone = self.wait_for(&lock, Sharing::Exclusive)?;
             if load(directory)?.is_none() {
-                let part = directory.with_extension("part");
-                for left in [directory, &part] {
-                    make::remove(left)?;
-                }
-                let done = make_directory(directory, &part, &fill);
-                match done {
+                // What is there without a record was left by somebody who died.
+                clear(directory)?;
+                match make_directory(directory, &fill) {
                     Ok(Some(())) => made = Some(Stats::default()),
-                    other => {
-                        for left in [directory, &part] {
-                            make::remove(left)?;
-                        }
-                        return other.map(|_| None);
-                    }
+                    other => return clear(directory).and(other.map(|_| None)),
                 }
             }
             drop(alone);
@@ -149,7 +141,6 @@ impl Service {
         let below = Below { root: &ignored.path, filter };
         let mut copied = match copy_tree(root, &tree, &below, Existing::Fail, &options) {
             Ok(copied) => copied,
-            Err(error @ copy_engine::Error::Cancelled) => return Err(error.into()),
             Err(copy_engine::Error::KeepsChanging { path }) => {
                 tracing::info!(path = %path.display(), "an ignored directory keeps changing");
                 return Ok(None);
@@ -182,12 +173,22 @@ struct Filled {
     bytes: u64,
 }
 
+/// Where a sealed directory is until it is whole.
+fn part_of(directory: &Path) -> PathBuf {
+    directory.with_extension("part")
+}
+
+fn clear(directory: &Path) -> Result<(), ApiError> {
+    make::remove(directory)?;
+    make::remove(&part_of(directory))
+}
+
 /// `None` if there is nothing to be made.
 fn make_directory(
     directory: &Path,
-    part: &Path,
     fill: impl Fn(&Path) -> Result<Option<Filled>, ApiError>,
 ) -> Result<Option<()>, ApiError> {
+    let part = &part_of(directory);
     fs_sys::make_dir(part, Mode(0o700))?;
     for name in [TREE, TREES] {
         fs_sys::make_dir(&part.join(name), Mode(0o700))?;
