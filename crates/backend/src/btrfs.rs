@@ -9,7 +9,7 @@ use crate::capture::TopGit;
 use crate::contract::{Backend, Content, GIT, Kind, Parent, Prepared, Site, Support};
 use crate::error::Result;
 use crate::undo::Undo;
-use crate::{Active, Error, Reason, Sealed, capture, probe};
+use crate::{Active, Error, Reason, Sealed, Unfinished, capture, probe};
 
 /// The backend.
 #[derive(Clone, Copy, Debug)]
@@ -43,13 +43,17 @@ impl Backend for Btrfs {
         _progress: &Progress,
         _cancel: &Cancel,
     ) -> Result<Prepared> {
+        Ok(Prepared { active: self.begin(parent, dest)?.finish()?, content: Content::Shared })
+    }
+
+    fn begin(&self, parent: &Parent<'_>, dest: &Path) -> Result<Unfinished> {
         let Parent::Sealed { sealed: Sealed { layers }, .. } = parent else {
             return Err(Error::WrongParent(Kind::Btrfs));
         };
         let [sealed] = layers.as_slice() else { return Err(Error::WrongParent(Kind::Btrfs)) };
         fs_sys::snapshot_subvolume(sealed, dest, Access::ReadWrite)?;
         let active = Active::planned(Kind::Btrfs, parent, dest);
-        Ok(Prepared { active, content: Content::Shared })
+        Ok(Unfinished::new(active, Vec::new(), remove_subvolume(dest.to_owned())))
     }
 
     fn attach(&self, _active: &Active) -> Result<()> {
@@ -97,11 +101,15 @@ impl Backend for Btrfs {
 }
 
 fn undo_subvolume(path: PathBuf) -> Undo<impl FnMut()> {
-    Undo::new(move || {
+    Undo::new(remove_subvolume(path))
+}
+
+fn remove_subvolume(path: PathBuf) -> impl FnMut() {
+    move || {
         if let Err(error) = fs_sys::remove_subvolume(&path) {
             tracing::warn!(%error, path = %path.display(), "a half-made subvolume stays behind");
         }
-    })
+    }
 }
 
 /// The time of the topmost directory is that of the tree, not of this removal.

@@ -7,7 +7,7 @@ use copy_engine::{
     Cancel, Existing, Filter, Ignore, Ladder, Method, Options, Progress, Skip, Skipped, Verdict,
     copy_tree,
 };
-use fs_sys::{Dir, Kind as Entry, Xattrs};
+use fs_sys::{Dir, Kind as Entry, Stat, Xattrs};
 
 use crate::contract::GIT;
 use crate::error::{Error, Result};
@@ -64,20 +64,35 @@ pub(crate) fn ladder() -> Ladder {
     Ladder::new(Method::Reflink, Method::ReadWrite)
 }
 
-/// Gives a directory the owner, attributes, mode and time of another, in the order in which none undoes
-/// another.
+/// What a directory has besides its entries.
+#[derive(Debug)]
+pub(crate) struct Attributes {
+    stat: Stat,
+    xattrs: Xattrs,
+}
+
+impl Attributes {
+    pub(crate) fn read(from: &Dir) -> Result<Self> {
+        let xattrs = Xattrs::read(from, || from.path().to_owned())?;
+        Ok(Self { stat: from.stat()?, xattrs })
+    }
+
+    /// Gives them to a directory, in the order in which none undoes another.
+    pub(crate) fn write(&self, to: &Dir) -> Result<()> {
+        if self.stat.owner != to.stat()?.owner {
+            to.set_owner(self.stat.owner)?;
+        }
+        for lost in self.xattrs.write(to, || to.path().to_owned())? {
+            tracing::warn!(path = %to.path().display(), name = ?lost.name, "an attribute is not kept");
+        }
+        to.set_mode(self.stat.mode)?;
+        Ok(to.set_mtime(self.stat.mtime)?)
+    }
+}
+
+/// Gives a directory the owner, attributes, mode and time of another.
 pub(crate) fn copy_attributes(from: &Dir, to: &Dir) -> Result<()> {
-    let (wanted, made) = (from.stat()?, to.stat()?);
-    if wanted.owner != made.owner {
-        to.set_owner(wanted.owner)?;
-    }
-    let path = || to.path().to_owned();
-    for lost in Xattrs::read(from, || from.path().to_owned())?.write(to, path)? {
-        tracing::warn!(path = %to.path().display(), name = ?lost.name, "an attribute is not kept");
-    }
-    to.set_mode(wanted.mode)?;
-    to.set_mtime(wanted.mtime)?;
-    Ok(())
+    Attributes::read(from)?.write(to)
 }
 
 /// What an image is called beside `dest` until it is whole.

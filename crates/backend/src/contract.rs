@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::active::{Active, Sealed};
-use crate::{Changes, Error, Reason, capture};
+use crate::{Changes, Error, Reason, Unfinished, capture};
 
 /// What leads from a worktree to its repository: each tree has its own, and none is ever sealed.
 pub const GIT: &str = ".git";
@@ -172,6 +172,12 @@ pub trait Backend: Sync {
         progress: &Progress,
         cancel: &Cancel,
     ) -> Result<Prepared, Error>;
+
+    /// Begins the tree over a sealed one at `dest`, under the same conditions. What it is to differ in is
+    /// written before anybody can reach it.
+    fn begin(&self, _parent: &Parent<'_>, _dest: &Path) -> Result<Unfinished, Error> {
+        Err(Error::WrongParent(self.kind()))
+    }
 
     /// Makes the tree reachable again after a reboot. Idempotent.
     fn attach(&self, active: &Active) -> Result<(), Error>;

@@ -22,16 +22,18 @@ mod probe;
 mod reason;
 mod reflink;
 mod undo;
+mod unfinished;
 
 pub use active::{Active, Changes, Sealed, Stack};
 pub use btrfs::Btrfs;
 pub use contract::{Backend, Content, GIT, Kind, Parent, Prepared, Site, Support};
 pub use copy::Copy;
 pub use error::Error;
-pub use overlay::Overlay;
+pub use overlay::{Difference, Overlay};
 pub use probe::{clear_dead_scratch, clear_scratch};
 pub use reason::Reason;
 pub use reflink::Reflink;
+pub use unfinished::Unfinished;
 
 /// The backends that make a tree from a source as it is, in the order of the chain.
 pub fn all() -> [&'static dyn Backend; 2] {

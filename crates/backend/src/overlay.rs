@@ -5,8 +5,10 @@
 //! 0500 and, where the file system has the flag and the process may set it, is immutable, so that not
 //! even root writes into it while nothing is mounted: that would be hidden by the next mount.
 
+mod below;
 mod changed;
 mod commit;
+mod difference;
 mod links;
 mod mount;
 mod moved;
@@ -19,10 +21,11 @@ use std::path::Path;
 use copy_engine::{Cancel, Progress};
 use fs_sys::{FileSystem, Immutable, Mode, MountNamespace, Stat};
 
+pub use self::difference::Difference;
 use crate::contract::{Backend, Content, Kind, Parent, Prepared, Site, Support};
 use crate::error::Result;
 use crate::undo::Undo;
-use crate::{Active, Changes, Error, Reason, Sealed, Stack, capture, probe};
+use crate::{Active, Changes, Error, Reason, Sealed, Stack, Unfinished, capture, probe};
 
 /// The backend.
 #[derive(Clone, Copy, Debug)]
@@ -67,7 +70,6 @@ impl Backend for Overlay {
         }
     }
 
-    /// The mount point is made at `dest` itself: what is mounted cannot be renamed.
     fn prepare(
         &self,
         parent: &Parent<'_>,
@@ -75,6 +77,11 @@ impl Backend for Overlay {
         _progress: &Progress,
         _cancel: &Cancel,
     ) -> Result<Prepared> {
+        Ok(Prepared { active: self.begin(parent, dest)?.finish()?, content: Content::Shared })
+    }
+
+    /// The mount point is made at `dest` itself: what is mounted cannot be renamed.
+    fn begin(&self, parent: &Parent<'_>, dest: &Path) -> Result<Unfinished> {
         let active = Active::planned(Kind::Overlay, parent, dest);
         let stack = active.overlay.as_ref().ok_or(Error::WrongParent(Kind::Overlay))?;
         let [topmost, ..] = stack.layers.as_slice() else {
@@ -90,16 +97,18 @@ impl Backend for Overlay {
         capture::copy_attributes(&fs_sys::open_dir(topmost)?, &upper)?;
         drop(upper);
         fs_sys::make_dir(dest, BARE)?;
-        let point = Undo::new(|| {
-            if let Err(error) = remove_point(dest) {
-                tracing::warn!(%error, "a mount point stays behind");
+        private.disarm();
+        let (point, private) = (dest.to_owned(), stack.private.clone());
+        let layers = stack.layers.clone();
+        let unfinished = Unfinished::new(active, layers, move || {
+            let removed =
+                remove_point(&point).and_then(|()| Ok(fs_sys::remove_tree(&private).map(drop)?));
+            if let Err(error) = removed {
+                tracing::warn!(%error, "a half-made tree stays behind");
             }
         });
         protect(dest)?;
-        mount::mount(stack, dest)?;
-        point.disarm();
-        private.disarm();
-        Ok(Prepared { active, content: Content::Shared })
+        Ok(unfinished)
     }
 
     fn attach(&self, active: &Active) -> Result<()> {
@@ -151,6 +160,11 @@ impl Overlay {
 fn stack_of(active: &Active) -> Result<&Stack> {
     let wrong = || Error::WrongTree { kind: Kind::Overlay, path: active.path.clone() };
     active.overlay.as_ref().ok_or_else(wrong)
+}
+
+/// Mounts a tree for the first time.
+pub(crate) fn mount_first(active: &Active) -> Result<()> {
+    Ok(mount::mount(stack_of(active)?, &active.path)?)
 }
 
 /// The mode of a mount point.

@@ -52,8 +52,29 @@ impl Stage {
     #[track_caller]
     pub(crate) fn check_carried(&self, source: &Repository, carry: &str, mode: &str) -> Tree {
         let tree = self.create_as(mode, source, &["--carry", carry]);
-        let what = format!("--carry {carry} --mode {mode}");
-        assert_same_state(&tree, source, &what);
+        self.assert_carries(&tree, source, carry);
+        self.assert_no_debris(source, &[&tree]);
+        tree
+    }
+
+    /// The same where there are other trees of this source.
+    #[track_caller]
+    pub(crate) fn check_carried_beside(
+        &self,
+        source: &Repository,
+        carry: &str,
+        others: &[&Tree],
+    ) -> Tree {
+        let tree = self.create_as("linked", source, &["--carry", carry]);
+        self.assert_carries(&tree, source, carry);
+        self.assert_no_debris(source, &[&[&tree], others].concat());
+        tree
+    }
+
+    #[track_caller]
+    fn assert_carries(&self, tree: &Tree, source: &Repository, carry: &str) {
+        let what = format!("--carry {carry} --mode {}", tree.made.json["mode"]);
+        assert_same_state(tree, source, &what);
         let wanted = Wanted::of(source, carry);
         let expected = Snapshot::filtered(&source.root, |path| wanted.has(path));
         let mut expected = without_special(&expected, source);
@@ -70,8 +91,6 @@ impl Stage {
             let [here, there] = roots.map(|root| self.attributes_of(root, found.paths()));
             assert_eq!(here, there, "{what}: extended attributes");
         }
-        self.assert_no_debris(source, &[&tree]);
-        tree
     }
 
     /// `user.*` attributes of these paths, as `getfattr` prints them.

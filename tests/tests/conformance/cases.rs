@@ -10,6 +10,7 @@ mod dirty_source;
 mod formats;
 mod git_use;
 mod hand_over;
+mod ignored_roots;
 mod include;
 mod kinds;
 mod large_files;
@@ -42,6 +43,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         formats::CASES,
         git_use::CASES,
         hand_over::CASES,
+        ignored_roots::CASES,
         include::CASES,
         kinds::CASES,
         large_files::CASES,

@@ -27,14 +27,16 @@ pub(crate) struct Case {
 pub(crate) enum Needs {
     /// Nothing.
     Nothing,
-    /// A backend that takes files of the source; plain git takes none.
+    /// A backend that takes files of the source by itself; plain git takes none.
     Donors,
+    /// A backend that carries more than a commit.
+    Carries,
     /// A backend that shares bytes with the source.
     SharedBytes,
     /// `strace`, to see which files a program opens.
     Trace,
-    /// Both of the above.
-    DonorsAndTrace,
+    /// A backend that carries more than a commit, and `strace`.
+    CarriesAndTrace,
     /// A user whom permissions can stop.
     PlainUser,
 }
@@ -52,7 +54,8 @@ impl Case {
     fn is_about(self, backend: Kind) -> bool {
         match self.needs {
             Needs::Nothing | Needs::Trace | Needs::PlainUser => true,
-            Needs::Donors | Needs::DonorsAndTrace => takes_donors(backend),
+            Needs::Donors => backend != Kind::Checkout && !backend.needs_sealed_parent(),
+            Needs::Carries | Needs::CarriesAndTrace => backend != Kind::Checkout,
             Needs::SharedBytes => backend.shares_bytes(),
         }
     }
@@ -60,8 +63,8 @@ impl Case {
     /// What this machine or user lacks for it.
     fn lacks(self) -> Option<&'static str> {
         match self.needs {
-            Needs::Nothing | Needs::Donors | Needs::SharedBytes => None,
-            Needs::Trace | Needs::DonorsAndTrace => {
+            Needs::Nothing | Needs::Donors | Needs::Carries | Needs::SharedBytes => None,
+            Needs::Trace | Needs::CarriesAndTrace => {
                 (!environment::has_program("strace")).then_some("strace is not installed")
             }
             // The suite is run a second time as a plain user.
@@ -149,11 +152,6 @@ fn is_possible(backend: Kind, filesystem: Filesystem) -> bool {
         Kind::Reflink => filesystem.has_reflinks(),
         Kind::Copy | Kind::Checkout | _ => true,
     }
-}
-
-/// Trees over sealed ones take nothing of a source themselves.
-fn takes_donors(backend: Kind) -> bool {
-    backend != Kind::Checkout && !backend.needs_sealed_parent()
 }
 
 pub(crate) fn is_root() -> bool {

@@ -67,7 +67,7 @@ impl Stage {
 
     /// Whether more than a commit can be brought along here.
     pub(crate) fn carries(&self) -> bool {
-        self.takes_donors() && !self.is_over_sealed()
+        self.takes_donors()
     }
 
     /// Whether trees here stand on sealed ones.

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use backend::{Backend, Parent};
 use copy_engine::{CopiedFile, Filter, Skip, Tree, Verdict};
-use fs_sys::{Dir, Kind, Mode};
+use fs_sys::{Dir, Kind, Mode, Stat};
 use git_cli::index::{Mode as IndexMode, StatBlock};
 use git_cli::{Admin, Context, Staged};
 use walk::Ignore;
@@ -24,7 +24,7 @@ use crate::service::Service;
 use crate::source::Checkout;
 
 /// Chooses what of the source comes along.
-struct CarryFilter<'a> {
+pub(super) struct CarryFilter<'a> {
     carry: Carry,
     tracked: &'a Tracked<'a>,
     included: &'a Included,
@@ -70,6 +70,14 @@ pub(crate) struct Carrying<'a> {
     pub(crate) own: &'a Own,
 }
 
+impl<'a> Carrying<'a> {
+    /// What chooses.
+    pub(super) fn filter(&self) -> CarryFilter<'a> {
+        let Carrying { carry, tracked, included, own, .. } = *self;
+        CarryFilter { carry, tracked, included, own }
+    }
+}
+
 impl Service {
     /// Fills the tree with the source as it is now.
     pub(crate) fn carry(
@@ -79,22 +87,35 @@ impl Service {
         admin: &Admin,
         making: &Making<'_>,
     ) -> Result<Filled, ApiError> {
-        let Carrying { carry, source, index, staged, tracked, included, own } = carrying;
+        let Carrying { source, index, tracked, .. } = carrying;
         let tree = making.tree();
         self.progress.expect_files(index.index.len() as u64);
-        let filter = CarryFilter { carry: *carry, tracked, included, own };
+        let filter = carrying.filter();
         let parent = Parent::Carried { root: &source.root, filter: &filter };
         let prepared = backend.prepare(&parent, &tree, &self.progress, &self.cancel)?;
-        let backend::Content::Carried(mut copied) = prepared.content else {
+        let backend::Content::Carried(copied) = prepared.content else {
             return Err(ApiError::new(Code::Failed, "the backend answered another question"));
         };
         tracing::debug!(files = copied.files.len(), "copied");
-        let is_tracked = |path: &Path| tracked.holds(path) || tracked.is_below(path);
-        require_readable(&source.root, &copied, is_tracked)?;
+        require_readable(&source.root, &copied.skipped, |path| tracked.leads_to(path))?;
         make_submodules(&tree, tracked)?;
+        self.finish_carried(carrying, admin, making, (copied, Vec::new()))
+    }
+
+    /// Stamps the index of a tree that has what was carried, and tells what that was. `unchanged` are the
+    /// entries whose files the tree had before, as they are there.
+    pub(super) fn finish_carried(
+        &self,
+        carrying: &Carrying<'_>,
+        admin: &Admin,
+        making: &Making<'_>,
+        (mut copied, unchanged): (Tree, Vec<(u32, Stat)>),
+    ) -> Result<Filled, ApiError> {
+        let Carrying { index, staged, tracked, included, .. } = carrying;
+        let tree = making.tree();
         copied.files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
 
-        let (stamped, suspects) = stamp(index, tracked, &copied.files)?;
+        let (stamped, suspects) = stamp(index, tracked, &copied.files, &unchanged)?;
         fs_sys::write_new(&admin.index(), &stamped, Mode(0o666))?;
         tracing::debug!("the index is stamped");
         let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
@@ -113,7 +134,9 @@ impl Service {
                 carried.untracked += 1;
             }
         }
-        let (stats, left_out) = summary(&copied);
+        let (mut stats, left_out) = summary(&copied);
+        stats.files += unchanged.len() as u64;
+        stats.bytes_cloned += unchanged.iter().map(|(_, stat)| stat.size).sum::<u64>();
         let mut skipped = included.refused.clone();
         skipped.extend(left_out);
         let provisioned = provisioned(index, tracked, &copied.files);
@@ -138,13 +161,13 @@ pub(crate) fn summary(copied: &Tree) -> (Stats, Vec<Skipped>) {
 
 /// A file that git or nothing keeps and that cannot be read cannot be carried, and then the tree would
 /// not be what was asked for. An ignored one is listed.
-pub(crate) fn require_readable(
+pub(crate) fn require_readable<'a>(
     root: &Path,
-    copied: &Tree,
+    skipped: impl IntoIterator<Item = &'a copy_engine::Skipped>,
     is_tracked: impl Fn(&Path) -> bool,
 ) -> Result<(), ApiError> {
     let is_needed = |path: &Path, ignore: Ignore| ignore == Ignore::Not || is_tracked(path);
-    let unreadable = copied.skipped.iter().find(|skipped| {
+    let unreadable = skipped.into_iter().find(|skipped| {
         skipped.skip == Skip::Unreadable && is_needed(&skipped.path, skipped.ignore)
     });
     match unreadable {
@@ -172,12 +195,16 @@ fn stamp<'a>(
     index: &'a SourceIndex,
     tracked: &Tracked<'_>,
     files: &[CopiedFile],
+    unchanged: &[(u32, Stat)],
 ) -> Result<(Vec<u8>, Vec<&'a [u8]>), ApiError> {
     let mut patch =
         index.index.clone().into_patch().map_err(|error| {
             ApiError::new(Code::Failed, format!("cannot stamp the index: {error}"))
         })?;
     let mut stamps: Vec<Option<StatBlock>> = vec![None; index.index.len()];
+    for (number, stat) in unchanged {
+        stamps[*number as usize] = Some(stat_block(stat));
+    }
     for file in files {
         if let Some(number) = tracked.number(&file.path)
             && is_clean(index, number, file)

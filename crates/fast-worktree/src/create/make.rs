@@ -21,6 +21,7 @@ use crate::api::{ApiError, Code, Include};
 use crate::chain::{self, Choice, Rules, Rung};
 use crate::manifest::Provisioned;
 use crate::place::{self, Store};
+use crate::seal::Held;
 use crate::service::Service;
 use crate::source::{Checkout, Source};
 
@@ -72,7 +73,7 @@ impl Service {
         let wanted = Wanted { index: &target.index, lfs: order.rules.request.lfs };
         let plan = plan::divide(git, source, found.as_ref(), &wanted, &scratch)?;
         tracing::debug!(copied = plan.manifest.len(), by_git = plan.for_git.len(), "planned");
-        let admin = self.register(order, rung, making)?;
+        let admin = self.register(order, rung, making, &making.own_repository())?;
         let filters = filters(order.rules.request.lfs);
         let mut filled = match rung {
             Rung::Backend(backend) => {
@@ -126,6 +127,26 @@ impl Service {
         Ok(backend.probe(&Site { dest: wrapper, sample: inputs.sample.as_deref() }))
     }
 
+    /// Seals the commit that a carried tree starts at. Where git cannot write a file that the source has
+    /// changed (a filter has lost its content, say), the source can still be carried without.
+    fn can_seal(
+        &self,
+        order: &Order<'_>,
+        rung: Rung,
+        held: &mut Option<Held>,
+    ) -> Result<Support, ApiError> {
+        match self.seal_for(order, rung) {
+            Ok(sealed) => {
+                *held = Some(sealed);
+                Ok(Support::Yes)
+            }
+            Err(error) if error.code == Code::GitFailed => {
+                Ok(Support::No { reason: Reason::NoSealedParent, detail: error.message })
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     /// The source as it is now.
     pub(crate) fn make_carried(
         &self,
@@ -142,11 +163,16 @@ impl Service {
                 .with_hint("git reset makes one; --carry clean needs none"));
         };
         let sample = sample(&index.index, &source.root);
+        let (mut read, mut held) = (None, None);
         let rung = choose(order.rules, making, |rung| {
             Ok(match rung {
                 Rung::Checkout => only_commits("git checks out a commit and nothing else"),
-                Rung::Backend(backend) if rung.kind().needs_sealed_parent() => {
-                    over_sealed::support(order, backend, &wrapper)?
+                Rung::Backend(_) if rung.kind().needs_sealed_parent() => {
+                    let found = self.can_make_clean(order, rung, &wrapper, &mut read)?;
+                    match (found, &mut held) {
+                        (Support::Yes, held) => self.can_seal(order, rung, held)?,
+                        (no, _) => no,
+                    }
                 }
                 Rung::Backend(backend) => {
                     backend.probe(&Site { dest: &wrapper, sample: sample.as_deref() })
@@ -159,7 +185,6 @@ impl Service {
                 "plain git cannot carry files over",
             ));
         };
-        let admin = self.register(order, rung, making)?;
         let tracked = Tracked::of(&index.index);
         let included = match order.rules.request.include {
             Include::Selected => include::find(source, &tracked)?,
@@ -175,6 +200,10 @@ impl Service {
             included: &included,
             own: &own,
         };
+        if let Some(held) = held {
+            return self.carry_over_sealed(order, (rung, &held), making, &carrying);
+        }
+        let admin = self.register(order, rung, making, &making.own_repository())?;
         let filled = self.carry(backend, &carrying, &admin, making)?;
         Ok((admin, filled))
     }

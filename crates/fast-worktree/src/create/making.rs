@@ -80,6 +80,11 @@ impl<'a> Making<'a> {
         self.wrapper().join(self.row.id.as_str())
     }
 
+    /// Where a standalone tree's repository is made until it moves into the tree.
+    pub(crate) fn own_repository(&self) -> PathBuf {
+        self.wrapper().join("git")
+    }
+
     /// Where the row is.
     pub(crate) fn registry(&self) -> &'a Registry {
         self.registry

@@ -1,6 +1,7 @@
 //! Making a worktree: plan, choose a backend, fill, stamp, publish.
 
 mod carry;
+mod carry_over;
 mod fill;
 mod gate;
 mod include;
@@ -15,6 +16,7 @@ pub(crate) mod plan;
 mod register;
 mod rules;
 mod start;
+mod survey;
 mod tracked;
 
 use std::path::Path;
@@ -31,6 +33,7 @@ pub(crate) use self::include::{as_path, not_its_own};
 pub(crate) use self::make::{Order, sample_file};
 use self::making::Making;
 pub(crate) use self::making::discard;
+pub(crate) use self::over_sealed::copy_file;
 pub(crate) use self::plan::Wanted;
 use self::start::Start;
 use crate::api::{

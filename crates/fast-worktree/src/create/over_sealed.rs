@@ -1,10 +1,9 @@
-//! A clean tree over a sealed one: nothing is copied but the index.
+//! A tree over a sealed one: of a clean one nothing is copied but the index.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-use backend::{Backend, Kind, Parent, Reason, Site, Support};
-use copy_engine::{Cancel, Progress};
+use backend::{Backend, GIT, Kind, Parent, Reason, Site, Support, Unfinished};
 use fs_sys::{ErrorKind, File, Mode as FileMode};
 use git_cli::Admin;
 
@@ -14,7 +13,7 @@ use super::make::Order;
 use super::making::Making;
 use super::plan::{self, Scratch};
 use super::tracked::Tracked;
-use crate::api::{ApiError, Carry, Code, Include, Mode, Stats};
+use crate::api::{ApiError, Code, Include, Mode, Stats};
 use crate::backing::private_dir;
 use crate::chain::Rung;
 use crate::place;
@@ -29,38 +28,8 @@ impl Service {
         rung: Rung,
         making: &mut Making<'_>,
     ) -> Result<(Admin, Filled), ApiError> {
-        let Rung::Backend(backend) = rung else {
-            return Err(ApiError::new(Code::Failed, "the chain answered another question"));
-        };
-        let store = order.store()?;
-        let held = self.seal(order, backend.kind(), &store)?;
-        making.row().sealed = Some(held.directory.clone());
-        making.save()?;
-        held.add_tree(making.row().id)?;
-        let private = private_dir(&held.directory, making.row());
-        fs_sys::make_dirs(private.parent().unwrap_or(&store), FileMode(0o700))?;
-        let parent = Parent::Sealed { sealed: &held.sealed, private: &private };
-        let prepare = |tree: &Path| -> Result<(), ApiError> {
-            let progress = (&Progress::default(), &Cancel::default());
-            match backend.prepare(&parent, tree, progress.0, progress.1) {
-                Err(backend::Error::Fs(error))
-                    if error.kind == ErrorKind::Exists && error.path == tree =>
-                {
-                    Err(place::exists(tree))
-                }
-                prepared => Ok(prepared.map(drop)?),
-            }
-        };
-        // git makes and removes the directory of a linked tree on its way; a standalone one's repository
-        // is made in it.
-        let admin = if order.rules.request.mode == Mode::Standalone {
-            prepare(&making.tree())?;
-            self.register(order, rung, making)?
-        } else {
-            let admin = self.register(order, rung, making)?;
-            prepare(&making.tree())?;
-            admin
-        };
+        let held = self.seal_for(order, rung)?;
+        let (admin, ()) = self.stand_on(order, (rung, &held), making, |_| Ok(()))?;
         copy_file(&held.index(), &admin.index())?;
         let mut filled = Filled::clean(stats(&held), Vec::new());
         if order.rules.request.include == Include::Selected
@@ -73,6 +42,56 @@ impl Service {
                 self.bring_included(&included, order.source, making, &mut filled)?;
             }
         }
+        Ok((admin, filled))
+    }
+
+    /// The sealed tree of what is ordered.
+    pub(super) fn seal_for(&self, order: &Order<'_>, rung: Rung) -> Result<Held, ApiError> {
+        self.seal(order, rung.kind(), &order.store()?)
+    }
+
+    /// Stands a tree on a sealed one. What `fill` writes is in it before anybody can reach it.
+    pub(super) fn stand_on<T>(
+        &self,
+        order: &Order<'_>,
+        (rung, held): (Rung, &Held),
+        making: &mut Making<'_>,
+        fill: impl FnOnce(&Unfinished) -> Result<T, ApiError>,
+    ) -> Result<(Admin, T), ApiError> {
+        let Rung::Backend(backend) = rung else {
+            return Err(ApiError::new(Code::Failed, "the chain answered another question"));
+        };
+        making.row().sealed = Some(held.directory.clone());
+        making.save()?;
+        held.add_tree(making.row().id)?;
+        let private = private_dir(&held.directory, making.row());
+        fs_sys::make_dirs(private.parent().unwrap_or(&private), FileMode(0o700))?;
+        let parent = Parent::Sealed { sealed: &held.sealed, private: &private };
+        let begin = |tree: &Path| -> Result<Unfinished, ApiError> {
+            match backend.begin(&parent, tree) {
+                Err(backend::Error::Fs(error))
+                    if error.kind == ErrorKind::Exists && error.path == tree =>
+                {
+                    Err(place::exists(tree))
+                }
+                begun => Ok(begun?),
+            }
+        };
+        // git makes and removes the directory of a linked tree on its way. A standalone one's repository is
+        // written where the tree's files are: through a mount no object could share its bytes.
+        let is_standalone = order.rules.request.mode == Mode::Standalone;
+        let (unfinished, registered) = if is_standalone {
+            let unfinished = begin(&making.tree())?;
+            let repository = unfinished.root().join(GIT);
+            (unfinished, self.register(order, rung, making, &repository)?)
+        } else {
+            let registered = self.register(order, rung, making, &making.own_repository())?;
+            (begin(&making.tree())?, registered)
+        };
+        let filled = fill(&unfinished)?;
+        unfinished.finish()?;
+        let admin =
+            if is_standalone { Admin { path: making.tree().join(GIT) } } else { registered };
         Ok((admin, filled))
     }
 }
@@ -116,10 +135,6 @@ fn is_no_everywhere(support: &Support) -> bool {
 /// Why no sealed tree will do for this order.
 fn unfit(order: &Order<'_>) -> Option<(Reason, String)> {
     let request = order.rules.request;
-    if request.carry != Carry::Clean {
-        let detail = "a sealed tree holds a commit, and more is to be carried".to_owned();
-        return Some((Reason::NoSealedParent, detail));
-    }
     if request.owner.is_some() {
         let detail = "files of a sealed tree belong to whoever sealed it".to_owned();
         return Some((Reason::NoSealedParent, detail));
@@ -133,7 +148,7 @@ fn stats(held: &Held) -> Stats {
 }
 
 /// Copies a file, by sharing its bytes if that can be.
-fn copy_file(from: &Path, to: &Path) -> Result<(), ApiError> {
+pub(crate) fn copy_file(from: &Path, to: &Path) -> Result<(), ApiError> {
     let directory = |path: &Path| fs_sys::open_dir(path.parent().unwrap_or(Path::new("/")));
     let name = |path: &'_ Path| path.file_name().unwrap_or_default().to_owned();
     let (from_dir, to_dir) = (directory(from)?, directory(to)?);

@@ -114,7 +114,7 @@ impl Service {
         let backend::Content::Carried(mut copied) = prepared.content else {
             return Err(ApiError::new(Code::Failed, "the backend answered another question"));
         };
-        require_readable(&directory.root, &copied, |_| false)?;
+        require_readable(&directory.root, &copied.skipped, |_| false)?;
         copied.files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
         let ignored = copied.files.iter().filter(|file| file.ignore == Ignore::Ignored).count();
         let ignored = ignored as u64;

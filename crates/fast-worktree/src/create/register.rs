@@ -1,5 +1,7 @@
 //! The tree's git side: its admin directory or its own repository, and its place.
 
+use std::path::Path;
+
 use git_cli::{Admin, AdminFiles, Context, WorktreeAdd};
 use pool_db::{State, marker};
 
@@ -15,22 +17,21 @@ use crate::service::Service;
 /// Why a tree is locked for git while it is made.
 const MAKING_REASON: &str = "fwt is making this worktree";
 
-/// What a standalone tree's repository is called until it moves into the tree.
-const OWN_REPOSITORY: &str = "git";
-
 impl Service {
     /// Makes what git keeps for the tree: a repository of its own, or an admin directory. That is
     /// made by us where its files are all there is to it, else through git, which knows what
-    /// reftables, per-worktree configuration or sparse patterns need.
+    /// reftables, per-worktree configuration or sparse patterns need. `repository` is where one of the
+    /// tree's own is made.
     pub(crate) fn register(
         &self,
         order: &Order<'_>,
         rung: Rung,
         making: &mut Making<'_>,
+        repository: &Path,
     ) -> Result<Admin, ApiError> {
         let Order { rules, source, start, .. } = order;
         if rules.request.mode == Mode::Standalone {
-            return self.make_repository(order, rung, making);
+            return self.make_repository(order, repository);
         }
         let (tree, id) = (making.hidden_tree(), making.row().id.to_string());
         let admin = Admin::existing(&source.repository, &id);
@@ -52,28 +53,16 @@ impl Service {
         Ok(admin)
     }
 
-    fn make_repository(
-        &self,
-        order: &Order<'_>,
-        rung: Rung,
-        making: &Making<'_>,
-    ) -> Result<Admin, ApiError> {
+    fn make_repository(&self, order: &Order<'_>, git_dir: &Path) -> Result<Admin, ApiError> {
         let Order { source, start, .. } = order;
         if source.repository.uses_reftable() {
             let text = format!("{} keeps its refs in reftables", source.root.display());
             return Err(ApiError::new(Code::UnsupportedRepository, text)
                 .with_hint("a linked worktree of it can be made: --mode linked"));
         }
-        // A tree over a sealed one is there already, and may be on what is another file system for a
-        // rename: a subvolume, say.
-        let git_dir = if rung.kind().needs_sealed_parent() {
-            making.tree().join(".git")
-        } else {
-            making.wrapper().join(OWN_REPOSITORY)
-        };
         let commit = start.revision.commit;
         let (repository, config) = (&source.repository, &source.config);
-        let admin = self.git.make_standalone(repository, config, &git_dir, commit)?;
+        let admin = self.git.make_standalone(repository, config, git_dir, commit)?;
         self.copy_objects(&source.repository.common_dir.join("objects"), &git_dir.join("objects"))?;
         Ok(admin)
     }

@@ -50,6 +50,11 @@ impl<'a> Tracked<'a> {
         self.directories.contains(directory.as_os_str().as_bytes())
     }
 
+    /// Whether it is a tracked file, or one is somewhere below it.
+    pub(crate) fn leads_to(&self, path: &Path) -> bool {
+        self.holds(path) || self.is_below(path)
+    }
+
     /// Whether the directory is a submodule's.
     pub(crate) fn is_submodule(&self, directory: &Path) -> bool {
         self.submodules.contains(directory.as_os_str().as_bytes())

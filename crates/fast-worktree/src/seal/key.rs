@@ -46,11 +46,11 @@ pub(super) fn of(
         put_file(&mut hasher, &source.repository.git_dir.join("info/sparse-checkout"))?;
     }
     let hash = hasher.finalize().to_hex();
-    Ok(hash[..KEY_LENGTH].to_owned())
+    Ok(hash[..LENGTH].to_owned())
 }
 
 /// Hexadecimal digits of a key: 160 bits, like git's own names.
-const KEY_LENGTH: usize = 40;
+pub(super) const LENGTH: usize = 40;
 
 fn put_config(hasher: &mut Hasher, config: &Config) {
     let mut values: Vec<_> = config

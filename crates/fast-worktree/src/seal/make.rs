@@ -6,6 +6,7 @@ use backend::{Kind, Sealed};
 use copy_engine::{Ladder, Method, Options, copy_listed};
 use fs_sys::{Access, Mode};
 
+use super::image::record_directories;
 use super::{INDEX, RECORD, Record, TREE, TREES, VERSION};
 use crate::api::{ApiError, Code, Stats};
 use crate::create::{Content, GitPlace, Order, Wanted, filters, plan};
@@ -85,6 +86,7 @@ impl Service {
         fs_sys::write_new(&part.join(INDEX), &finished.index, Mode(0o600))?;
         let bytes = manifest::encode(&finished.provisioned);
         fs_sys::write_new(&part.join(manifest::FILE_NAME), &bytes, Mode(0o600))?;
+        record_directories(&from, &to, part)?;
         fs_sys::make_dir(&part.join(TREES), Mode(0o700))?;
         fs_sys::remove_tree(&scratch_directory)?;
         Ok(finished.stats)

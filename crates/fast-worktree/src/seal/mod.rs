@@ -6,6 +6,8 @@
 //! A lock beside it is held shared while a tree is made on it, and alone while it is made or removed.
 
 mod debris;
+mod ignored;
+mod image;
 mod key;
 mod make;
 
@@ -19,6 +21,9 @@ use pool_db::WorktreeId;
 use serde::{Deserialize, Serialize};
 
 pub(crate) use self::debris::{half_sealed, remove_half_sealed};
+pub(crate) use self::ignored::IgnoredRoot;
+pub(crate) use self::image::Image;
+use self::key::LENGTH as KEY_LENGTH;
 use crate::api::{ApiError, Code, Stats};
 use crate::create::Order;
 use crate::manifest::{self, Provisioned};

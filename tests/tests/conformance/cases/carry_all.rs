@@ -12,12 +12,12 @@ use crate::matrix::{Case, Needs};
 use crate::stage::Stage;
 
 pub(crate) const CASES: &[Case] = &[
-    Case::needing("case_g14_all_that_is_ignored_comes_as_it_is", Needs::Donors, as_it_is),
-    Case::needing("case_g14_links_between_tracked_and_ignored_files", Needs::Donors, hard_links),
-    Case::needing("case_g14_directories_that_nobody_may_write_to", Needs::Donors, closed),
-    Case::needing("case_g14_many_ignored_files", Needs::Donors, many),
-    Case::needing("case_b18_the_second_is_no_larger_than_the_first", Needs::Donors, twice),
-    Case::needing("case_b18_trees_of_fwt_inside_the_source", Needs::Donors, trees_inside),
+    Case::needing("case_g14_all_that_is_ignored_comes_as_it_is", Needs::Carries, as_it_is),
+    Case::needing("case_g14_links_between_tracked_and_ignored_files", Needs::Carries, hard_links),
+    Case::needing("case_g14_directories_that_nobody_may_write_to", Needs::Carries, closed),
+    Case::needing("case_g14_many_ignored_files", Needs::Carries, many),
+    Case::needing("case_b18_the_second_is_no_larger_than_the_first", Needs::Carries, twice),
+    Case::needing("case_b18_trees_of_fwt_inside_the_source", Needs::Carries, trees_inside),
     Case::needing("case_g14_an_ignored_file_that_cannot_be_read", Needs::PlainUser, unreadable),
 ];
 

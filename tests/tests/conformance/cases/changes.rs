@@ -13,7 +13,7 @@ use crate::stage::Stage;
 macro_rules! changes {
     ($($name:literal $change:expr,)+) => {
         pub(crate) const CASES: &[Case] = &[$(
-            Case::needing(concat!("case_g11_carried_", $name), Needs::Donors, |stage| {
+            Case::needing(concat!("case_g11_carried_", $name), Needs::Carries, |stage| {
                 check(stage, $change);
             }),
         )+];

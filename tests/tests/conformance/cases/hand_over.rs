@@ -15,13 +15,13 @@ pub(crate) const CASES: &[Case] = &[
     Case::needing("case_b8_a_source_as_young_as_the_tree", Needs::Trace, young_source),
     Case::needing(
         "case_b8_the_first_status_opens_what_was_carried_dirty_alone",
-        Needs::DonorsAndTrace,
+        Needs::CarriesAndTrace,
         first_status_of_carried,
     ),
     Case::new("case_g14_times_are_kept_to_the_nanosecond", times),
     Case::new("case_b8_what_git_wrote_is_older_than_the_index", git_written),
     Case::new("case_b8_files_from_the_future_are_not_racy", future),
-    Case::needing("case_g7_the_index_is_written_once", Needs::DonorsAndTrace, index_written_once),
+    Case::needing("case_g7_the_index_is_written_once", Needs::CarriesAndTrace, index_written_once),
 ];
 
 fn first_status(stage: &Stage) {

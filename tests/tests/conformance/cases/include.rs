@@ -15,7 +15,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("case_b22_links_to_outside_come_as_links", outside_links),
     Case::new("case_b22_a_list_that_is_a_link_selects_nothing", linked_list),
     Case::new("case_b22_selected_files_come_with_a_standalone_tree", standalone),
-    Case::needing("case_b22_selected_files_come_with_any_carry", Needs::Donors, any_carry),
+    Case::needing("case_b22_selected_files_come_with_any_carry", Needs::Carries, any_carry),
     Case::new("case_b17_a_tracked_link_to_a_directory_wins", link_to_directory),
     Case::new("case_b17_a_tracked_file_wins_over_a_directory", file_over_directory),
     Case::new("case_b21_a_rule_for_everything_brings_what_is_ignored", everything),

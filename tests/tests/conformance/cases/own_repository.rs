@@ -13,7 +13,7 @@ use crate::stage::{Stage, Tree};
 
 pub(crate) const CASES: &[Case] = &[
     Case::new("case_b55_no_object_file_is_shared_or_written_through", objects),
-    Case::needing("case_b55_what_is_staged_alone_outlives_its_source", Needs::Donors, staged_only),
+    Case::needing("case_b55_what_is_staged_alone_outlives_its_source", Needs::Carries, staged_only),
     Case::new("case_b55_a_deleted_branch_and_housekeeping_in_the_source", deleted_branch),
     Case::new("case_b7_standalone_at_another_revision", revisions),
     Case::new("case_b54_a_stash_of_its_own", stash),

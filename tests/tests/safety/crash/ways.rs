@@ -166,3 +166,18 @@ fn case_b32_killed_over_a_sealed_tree_with_a_repository_of_its_own() {
 fn case_b32_killed_with_a_snapshot() {
     killed(2, Way::new("clean", "linked", "btrfs").on_branch("made"));
 }
+
+#[test]
+fn case_b32_killed_with_work_carried_over_a_sealed_tree() {
+    killed(2, Way::new("dirty", "linked", "overlay").on_branch("made"));
+}
+
+#[test]
+fn case_b32_killed_with_everything_carried_over_a_sealed_tree() {
+    killed(4, Way::new("all", "standalone", "overlay"));
+}
+
+#[test]
+fn case_b32_killed_with_everything_carried_into_a_snapshot() {
+    killed(1, Way::new("all", "linked", "btrfs").at("../there/t"));
+}
