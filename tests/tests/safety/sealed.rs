@@ -252,7 +252,7 @@ fn killed_while_sealing(scene: &Scene, backend: &str) {
 /// Each is killed over an ignored directory that was never sealed as it is.
 #[test]
 fn case_b32_killed_while_sealing_an_ignored_directory() {
-    const STEP: u64 = 29;
+    const TRIALS: usize = 14;
     let Some(scene) = overlay_scenes().into_iter().next() else { return };
     for number in 0..70 {
         scene.source.write(format!("target/deep/{number}"), "made\n");
@@ -261,7 +261,8 @@ fn case_b32_killed_while_sealing_an_ignored_directory() {
     let arguments = ["create", "t", "--backend", "overlay", "--carry", "all"];
     let calls = count(&faulty, scene.root(), &arguments);
     scene.fwt().run(scene.root(), ["rm", "t"]).success();
-    for nth in (1..=calls).step_by(usize::try_from(STEP).expect("small")) {
+    let step = usize::try_from(calls).expect("small") / TRIALS + 1;
+    for nth in (1..=calls).step_by(step) {
         scene.source.write("target/deep/0", format!("before call {nth}\n"));
         let killed = run(&faulty, scene.root(), &arguments, &format!("abort:{nth}"));
         let rows = scene.fwt().list_all(scene.root());

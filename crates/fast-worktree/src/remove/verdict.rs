@@ -182,7 +182,8 @@ fn unsaved_in_files(
     let tracked = match (&row.sealed, &suspects) {
         (_, Some(suspects)) => git.compared_among(context, suspects)?,
         (Some(sealed), None) => {
-            provisioned.extend(seal::provisioned(sealed)?);
+            // Of a path that was carried over as well the tree's own entry is the last, which counts.
+            provisioned = [seal::provisioned(sealed)?, provisioned].concat();
             git.compared_paths(context)?
         }
         (None, None) => git.compared_paths(context)?,

@@ -10,6 +10,7 @@ use super::beside;
 use super::creates::at_once;
 use super::source::assert_clean_is_clean;
 use crate::leftovers::id_of;
+use crate::mount::can_mount;
 use crate::scene::Scene;
 use crate::ways::{Way, spoil};
 
@@ -19,6 +20,17 @@ const WAYS: [Way; 4] = [
     Way::new("clean", "standalone", "copy"),
     Way::new("dirty", "standalone", "copy"),
 ];
+
+/// These, and where something can be mounted those over sealed trees too.
+fn ways() -> Vec<Way> {
+    let over_sealed = [
+        Way::new("dirty", "linked", "overlay"),
+        Way::new("all", "linked", "overlay"),
+        Way::new("dirty", "standalone", "overlay"),
+    ];
+    let over_sealed = over_sealed.into_iter().filter(|_| can_mount());
+    WAYS.into_iter().chain(over_sealed).collect()
+}
 
 /// 32 at once, of any way, each on a branch of its own.
 fn many_at_once(scene: &Scene, ways: &[Way]) {
@@ -56,7 +68,7 @@ fn many_at_once(scene: &Scene, ways: &[Way]) {
 
 #[test]
 fn case_b42_many_creates_of_every_way() {
-    many_at_once(&Scene::in_memory(), &WAYS);
+    many_at_once(&Scene::in_memory(), &ways());
 }
 
 #[test]
@@ -70,7 +82,7 @@ fn case_b42_many_creates_that_share_bytes() {
 fn case_b42_many_creates_of_one_name_in_every_way() {
     let scene = Scene::in_memory();
     spoil(&scene.source);
-    for way in WAYS {
+    for way in ways() {
         let answers = at_once(8, |_| scene.fwt().run(scene.root(), way.arguments()));
         let (won, lost): (Vec<_>, Vec<_>) =
             answers.iter().partition(|answer| answer.code == Some(0));
@@ -94,7 +106,7 @@ fn beside_work(
     const ROUNDS: usize = 6;
     beside(&disturb, || {
         for round in 0..ROUNDS {
-            for way in WAYS {
+            for way in ways() {
                 let when = format!("{way:?} in round {round}");
                 let made = scene.fwt().run(scene.root(), way.arguments());
                 assert_eq!(made.code, Some(0), "{when}: {made}");
