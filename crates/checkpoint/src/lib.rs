@@ -11,6 +11,7 @@ mod capture;
 mod changes;
 mod codec;
 mod compare;
+mod diff;
 mod error;
 mod log;
 mod manifest;
@@ -23,6 +24,7 @@ mod turn;
 
 pub use capture::{Capture, Late};
 pub use changes::{Change, Changes};
+pub use diff::{Detail, Difference, FileDiff, Lines, NoLines, diff};
 pub use error::{Error, Result};
 pub use scan::{Scope, Why};
 pub use state::State;
