@@ -216,6 +216,10 @@ impl FileDiff {
     /// empty directory.
     pub fn patch(&self) -> Vec<u8> {
         let Change { before, after } = self.change;
+        // Of a device or the like there is nothing to say but its name.
+        if [before, after].into_iter().flatten().all(|state| state.kind == Kind::Special) {
+            return Vec::new();
+        }
         let mode = |state: Option<State>| state.and_then(git_mode);
         let (old, new) = (mode(before), mode(after));
         let (a, b) = (quoted("a/", &self.path), quoted("b/", &self.path));
@@ -286,17 +290,16 @@ mod tests {
     use super::*;
 
     fn patch_of(before: &str, after: &str) -> (u64, u64, String) {
-        match compare(before.as_bytes(), after.as_bytes(), Detail::Patch) {
-            Lines::Counted { added, deleted, hunks: Some(hunks) } => {
-                (added, deleted, String::from_utf8(hunks).unwrap())
-            }
-            other => panic!("{other:?}"),
-        }
+        let lines = compare(before.as_bytes(), after.as_bytes(), Detail::Patch);
+        let Lines::Counted { added, deleted, hunks: Some(hunks) } = lines else {
+            panic!("{lines:?}")
+        };
+        (added, deleted, String::from_utf8(hunks).unwrap())
     }
 
     #[test]
     fn hunks_have_their_places_and_their_context() {
-        let before: String = (1..=20).map(|line| format!("{line}\n")).collect();
+        let before: String = (1..=20).map(|line| line.to_string() + "\n").collect();
         let after = before.replace("2\n3\n", "2\nnew\n3\n").replace("19\n20\n", "19\n20");
         let expected = "@@ -1,5 +1,6 @@\n 1\n 2\n+new\n 3\n 4\n 5\n\
             @@ -17,4 +18,4 @@\n 17\n 18\n 19\n-20\n+20\n\\ No newline at end of file\n";

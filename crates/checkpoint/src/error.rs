@@ -10,7 +10,6 @@ pub type Result<T> = std::result::Result<T, Error>;
 
 /// Why a checkpoint cannot be taken or read.
 #[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
 pub enum Error {
     /// A system call failed.
     #[error(transparent)]

@@ -18,6 +18,7 @@ use fs_sys::{ErrorKind, FileLock, Mode, Sharing};
 use crate::capture::{Capture, Manifests, capture};
 use crate::changes::Changes;
 use crate::error::{Error, Result};
+use crate::keep::{Budget, first_kept};
 use crate::log::{self, Edge, Event, PathText, Record, VERSION};
 use crate::manifest::Manifest;
 use crate::store::{Reader, Store, wait_for_lock};
@@ -70,22 +71,30 @@ impl Tree {
     /// All checkpoints, the oldest first.
     pub fn points(&self, store: &Store) -> Result<Vec<Point>> {
         let mut points = points(&self.records);
-        let mut reader = None;
-        for point in &mut points {
-            let Some((begin, last)) = point.window() else { continue };
-            if point.state != PointState::Expired && self.changed_between(begin, last) > 1 {
-                let reader = match &mut reader {
-                    Some(reader) => reader,
-                    none => none.insert(store.reader()?),
-                };
-                point.files = self.changes_between(reader, begin, last)?.0.len() as u64;
-            }
-        }
+        points.iter_mut().try_for_each(|point| self.count_files(store, point))?;
         Ok(points)
     }
 
+    /// The checkpoint of this prompt, as it is listed.
+    pub fn point_with_files(&self, store: &Store, key: &TurnKey) -> Result<Point> {
+        let mut point = self.point(key)?;
+        self.count_files(store, &mut point)?;
+        Ok(point)
+    }
+
+    /// Counts once what changed at several boundaries of a prompt. Where all of it was found at one,
+    /// the log says how much it is.
+    fn count_files(&self, store: &Store, point: &mut Point) -> Result<()> {
+        let Some((begin, last)) = point.window() else { return Ok(()) };
+        if point.state != PointState::Expired && self.changed_between(begin, last) > 1 {
+            let changes = self.changes_between(&store.reader()?, begin, last)?;
+            point.files = changes.0.len() as u64;
+        }
+        Ok(())
+    }
+
     /// The checkpoint of this prompt.
-    pub fn point(&self, key: &TurnKey) -> Result<Point> {
+    fn point(&self, key: &TurnKey) -> Result<Point> {
         let found = points(&self.records).into_iter().find(|point| point.key == *key);
         found.ok_or_else(|| Error::NoSuchTurn(key.clone()))
     }
@@ -226,6 +235,19 @@ impl LockedTree {
             self.append(now, Event::Record { session, prompt, paths }, None)?;
         }
         Ok(open.key)
+    }
+
+    /// Gives up the oldest checkpoints, as far as the budget says. Says how many are no longer kept.
+    pub fn expire(&mut self, store: &Store, budget: Budget, now: i64) -> Result<u64> {
+        let count = |records: &[Record]| {
+            let is_expired = |point: &&Point| point.state == PointState::Expired;
+            points(records).iter().filter(is_expired).count() as u64
+        };
+        let expired = count(&self.tree.records);
+        if let Some(before) = first_kept(&self.tree.records, &store.reader()?, budget, now)? {
+            self.append(now, Event::Expired { before }, None)?;
+        }
+        Ok(count(&self.tree.records) - expired)
     }
 
     fn boundary(&mut self, store: &Store, event: Event, look: &Capture<'_>) -> Result<Boundary> {

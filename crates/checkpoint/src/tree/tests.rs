@@ -1,5 +1,6 @@
 //! Prompts over a tree that a person, an agent and a shell write to.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::num::NonZero;
@@ -13,17 +14,20 @@ use walk::Patterns;
 use super::*;
 use crate::scan::{Scope, Why};
 use crate::state::State;
-use crate::store::ContentId;
+use crate::store::{ContentId, Grace};
 
 struct Scene {
     directory: TempDir,
     scope: Scope,
+    /// The time of the next look, where it matters.
+    clock: Cell<Option<Time>>,
 }
 
 fn scene() -> Scene {
     let directory = tempfile::tempdir().unwrap();
     fs_sys::make_dir(&directory.path().join("root"), Mode(0o755)).unwrap();
-    Scene { directory, scope: Scope::new(Patterns::parse(b"").0) }
+    let scope = Scope::new(Patterns::parse(b"").0);
+    Scene { directory, scope, clock: Cell::new(None) }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -80,11 +84,17 @@ impl Scene {
         fs_sys::remove_tree(&self.path(relative)).unwrap();
     }
 
-    /// The time that the file system has.
+    /// The time that the file system has, unless the test has set one.
     fn now(&self) -> Time {
         let path = self.directory.path().join("clock");
         fs_sys::replace_file(&path, OsStr::new("clock.new"), b"", Mode(0o600)).unwrap();
-        fs_sys::stat(&path).unwrap().ctime
+        self.clock.get().unwrap_or_else(|| fs_sys::stat(&path).unwrap().ctime)
+    }
+
+    /// Lets the next looks be so many seconds after the last change of a path.
+    fn look_after(&self, relative: &str, seconds: i64) {
+        let changed = fs_sys::stat(&self.path(relative)).unwrap().ctime;
+        self.clock.set(Some(Time { seconds: changed.seconds + seconds, ..changed }));
     }
 
     fn look<T>(
@@ -214,6 +224,7 @@ fn a_write_of_the_same_length_with_its_old_time_is_found() {
 fn a_file_that_may_have_changed_unseen_is_read_again_until_it_is_sure() {
     let scene = scene();
     scene.write("file", "aaaa");
+    scene.look_after("file", 0);
     scene.begin(1);
     let load = || {
         let tree = Tree::open(&scene.dir()).unwrap();
@@ -222,7 +233,7 @@ fn a_file_that_may_have_changed_unseen_is_read_again_until_it_is_sure() {
         groups[0].entries[0].racy
     };
     assert_eq!(load(), crate::manifest::Racy::Yes, "written within a tick of the look");
-    std::thread::sleep(Duration::from_millis(2100));
+    scene.look_after("file", 3);
     scene.end(1);
     assert_eq!(load(), crate::manifest::Racy::No);
     assert_eq!(scene.points()[0].files, 0);
@@ -480,7 +491,7 @@ fn case_c58_a_lost_manifest_expires_what_needed_it() {
 fn nothing_is_written_where_nothing_changed() {
     let scene = scene();
     scene.write("a", "1");
-    std::thread::sleep(Duration::from_millis(2100));
+    scene.look_after("a", 3);
     scene.begin(1);
     let manifests = || {
         let listed = fs_sys::list(&scene.dir()).unwrap();
@@ -493,6 +504,76 @@ fn nothing_is_written_where_nothing_changed() {
     scene.write("a", "2");
     scene.end(2);
     assert_eq!(manifests(), ["lock", "log", "manifest-4"]);
+}
+
+impl Scene {
+    fn expire(&self, budget: Budget, now: i64) -> u64 {
+        LockedTree::open(&self.dir()).unwrap().expire(&self.store(), budget, now).unwrap()
+    }
+
+    fn collect(&self, now: i64) {
+        let store = self.store();
+        let needed = || crate::needed_by(&self.dir(), &store);
+        store.collect(Grace { now, seconds: 0 }, needed).unwrap();
+    }
+
+    fn states(&self) -> Vec<PointState> {
+        self.points().iter().map(|point| point.state).collect()
+    }
+}
+
+const ENOUGH: Budget = Budget { points: 1000, age_seconds: 1 << 40, bytes: 1 << 40 };
+
+#[test]
+fn what_is_over_budget_goes_from_the_oldest_on_and_the_rest_stays_whole() {
+    use PointState::{Complete, Expired};
+    let scene = scene();
+    // Text that does not compress well: a pack is written anew only if most of it is waste.
+    let first: String = (0..200_u32).map(|n| ContentId::of(&n.to_le_bytes()).to_string()).collect();
+    scene.write("a", &first);
+    for prompt in 1..=5 {
+        scene.begin(prompt);
+        scene.write("a", &prompt.to_string().repeat(100));
+        scene.end(prompt);
+    }
+    let now = scene.now().seconds;
+    assert_eq!(scene.expire(ENOUGH, now), 0);
+    assert_eq!(scene.expire(Budget { points: 3, ..ENOUGH }, now), 2);
+    assert_eq!(scene.expire(Budget { points: 3, ..ENOUGH }, now), 0, "they go once");
+    assert_eq!(scene.states(), [Expired, Expired, Complete, Complete, Complete]);
+    for later in 0..4 {
+        scene.collect(now + later);
+    }
+    let (two, three) = ("2".repeat(100), "3".repeat(100));
+    assert_eq!(scene.changes(3), [format!("a: {two} => {three}")]);
+    let gone = |text: &str| scene.store().reader().unwrap().read(&ContentId::of(text.as_bytes()));
+    assert!(matches!(gone(&first), Err(Error::Missing(_))));
+    // Each of these prompts replaced a hundred bytes.
+    assert_eq!(scene.expire(Budget { bytes: 250, ..ENOUGH }, now), 1);
+    assert_eq!(scene.expire(Budget { bytes: 0, age_seconds: 0, points: 0 }, now + 10), 1);
+    assert_eq!(scene.states(), [Expired, Expired, Expired, Expired, Complete], "the newest stays");
+    scene.begin(6);
+    scene.write("a", "6");
+    scene.end(6);
+    assert_eq!(scene.changes(6), [format!("a: {} => 6", "5".repeat(100))]);
+}
+
+#[test]
+fn a_collection_leaves_what_is_in_the_tree_and_what_changed() {
+    let scene = scene();
+    scene.write("kept", "k");
+    scene.write("gone", "g");
+    scene.begin(1);
+    scene.remove("gone");
+    scene.end(1);
+    for now in 0..4 {
+        scene.collect(now);
+    }
+    assert_eq!(scene.changes(1), ["gone: g => absent"]);
+    scene.begin(2);
+    scene.write("kept", "l");
+    scene.end(2);
+    assert_eq!(scene.changes(2), ["kept: k => l"]);
 }
 
 type Model = BTreeMap<u8, Option<u8>>;
