@@ -1,6 +1,6 @@
 //! One boundary: what is in the tree now, what of it changed, and all its bytes in the store.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::ffi::OsStr;
 use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt as _;
@@ -9,10 +9,10 @@ use std::path::{Path, PathBuf};
 use fs_sys::{Dir, FileSystem, Kind, Time};
 
 use crate::changes::{Change, Changes};
-use crate::compare::{Pair, Spot, Visit, compare};
+use crate::compare::{Pair, Visit, compare};
 use crate::error::Result;
 use crate::manifest::{Group, Known, Manifest, ManifestWriter, Print, Racy};
-use crate::read::{Job, Outcome, Reading, read_all};
+use crate::read::{Job, Outcome, Outcomes, Reading, read_all};
 use crate::scan::{Scanned, Scope, Why, scan};
 use crate::state::State;
 use crate::store::{ContentId, InUse, Origin, Store};
@@ -173,7 +173,7 @@ impl Visit for Work {
 
 /// Writes the new manifest, and finds what changed.
 struct Merge<'m> {
-    outcomes: &'m HashMap<Spot, Outcome>,
+    outcomes: &'m Outcomes,
     racy_since: RacySince,
     /// Directories and files that were not looked into.
     blind: HashSet<&'m Path>,
@@ -187,7 +187,7 @@ struct Merge<'m> {
 impl<'m> Merge<'m> {
     fn new(
         scanned: &'m Scanned,
-        outcomes: &'m HashMap<Spot, Outcome>,
+        outcomes: &'m Outcomes,
         racy_since: RacySince,
         manifests: Manifests<'m>,
     ) -> Result<Self> {
@@ -216,11 +216,11 @@ impl<'m> Merge<'m> {
             racy: self.racy_since.judge(&print),
             content,
         };
-        match self.outcomes.get(&spot) {
-            Some(Outcome::Kept(print, content)) => Some(new(*print, Some(*content))),
+        match self.outcomes.get(spot) {
+            Some(Outcome::Kept(print, content)) => Some(new(print, Some(content))),
             Some(Outcome::Gone) => None,
             Some(Outcome::Not(why)) => {
-                self.uncovered.push((path.to_owned(), *why));
+                self.uncovered.push((path.to_owned(), why));
                 match &pair.known {
                     // As far as anybody knows it is what it was.
                     Some(known) if known.print == seen.print => Some(known.clone()),

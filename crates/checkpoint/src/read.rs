@@ -1,10 +1,10 @@
 //! Reading what changed into the store, on several threads, until the time is up.
 
-use std::collections::HashMap;
 use std::ffi::OsStr;
 use std::num::NonZero;
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use fs_sys::{Dir, ErrorKind, File, Kind, Place, stat_at};
 use walk::run_tasks;
@@ -45,26 +45,45 @@ pub(crate) struct Reading<'r, 'w> {
 /// Entries that a worker takes at once: they are often in one directory, which is opened once.
 const BATCH: usize = 64;
 
+/// What became of entries, in the order of their places: there may be half a million.
+#[derive(Debug)]
+pub(crate) struct Outcomes(Vec<(Spot, Outcome)>);
+
+impl Outcomes {
+    pub(crate) fn get(&self, spot: Spot) -> Option<Outcome> {
+        let found = self.0.binary_search_by_key(&spot, |(spot, _)| *spot);
+        found.ok().map(|at| self.0[at].1)
+    }
+}
+
+/// So many are read even if the time was up before the first: else a tree that takes as long to be
+/// looked at would never be kept.
+const LEAST: usize = 512;
+
 /// Reads what the jobs name, the first of them first.
-pub(crate) fn read_all(reading: &Reading<'_, '_>, jobs: &[Job]) -> Result<HashMap<Spot, Outcome>> {
+pub(crate) fn read_all(reading: &Reading<'_, '_>, jobs: &[Job]) -> Result<Outcomes> {
+    let begun = AtomicUsize::new(0);
     // The pool takes the last task first.
     let tasks: Vec<&[Job]> = jobs.chunks(BATCH).rev().collect();
     let done = run_tasks(reading.workers, tasks, Vec::new, |done, batch, _| {
         let mut open: Option<(u32, Dir)> = None;
         for job in batch {
-            let outcome = reading.read(*job, &mut open)?;
+            let is_due = begun.fetch_add(1, Ordering::Relaxed) < LEAST || !(reading.is_late)();
+            let outcome =
+                if is_due { reading.read(*job, &mut open)? } else { Outcome::Not(Why::Deadline) };
             done.push((job.spot, outcome));
         }
         Ok::<_, crate::Error>(())
     })?;
-    Ok(done.into_iter().flatten().collect())
+    let mut parts = done.into_iter();
+    let mut all = parts.next().unwrap_or_default();
+    parts.for_each(|part| all.extend(part));
+    all.sort_unstable_by_key(|(spot, _)| *spot);
+    Ok(Outcomes(all))
 }
 
 impl Reading<'_, '_> {
     fn read(&self, job: Job, open: &mut Option<(u32, Dir)>) -> Result<Outcome> {
-        if (self.is_late)() {
-            return Ok(Outcome::Not(Why::Deadline));
-        }
         let number = job.spot.listing;
         let listing = &self.listings[number as usize];
         if open.as_ref().is_none_or(|(open, _)| *open != number) {

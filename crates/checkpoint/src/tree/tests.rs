@@ -390,23 +390,29 @@ fn what_comes_to_be_hidden_is_not_gone() {
 #[test]
 fn what_there_was_no_time_for_is_kept_later() {
     let scene = scene();
-    scene.write("a", "1");
-    scene.write("b", "1");
-    let begun = scene.look(TimeLeft::None, |tree, store, look| {
-        tree.begin(store, &key(1), Begin::default(), look)
-    });
-    assert_eq!(begun.unwrap(), Boundary::New);
-    let late = |path: &str| (path.to_owned(), Why::Deadline);
-    assert_eq!(scene.uncovered(1), [late("a"), late("b")]);
-    scene.write("a", "2");
+    // More than what is read in any case.
+    for number in 0..600 {
+        scene.write(&format!("d/{number:03}"), "1");
+    }
+    let begin = |prompt| {
+        scene.look(TimeLeft::None, |tree, store, look| {
+            tree.begin(store, &key(prompt), Begin::default(), look).unwrap()
+        })
+    };
+    begin(1);
+    let late = scene.uncovered(1);
+    assert_eq!(late.len(), 600 - 512);
+    assert!(late.iter().all(|(_, why)| *why == Why::Deadline));
+    let [(first, _), .., (last, _)] = &late[..] else { panic!("{late:?}") };
+    scene.write(first, "2");
     scene.end(1);
     // What was there is not known. It was not absent.
-    assert_eq!(scene.changes(1), ["a: ? => 2"]);
-    scene.begin(2);
+    assert_eq!(scene.changes(1), [format!("{first}: ? => 2")]);
+    begin(2);
     assert_eq!(scene.uncovered(2), []);
-    scene.write("b", "2");
+    scene.write(last, "2");
     scene.end(2);
-    assert_eq!(scene.changes(2), ["b: 1 => 2"]);
+    assert_eq!(scene.changes(2), [format!("{last}: 1 => 2")]);
 }
 
 #[test]
