@@ -12,6 +12,7 @@ pub mod api;
 mod attach;
 mod backing;
 mod chain;
+mod checkpoint;
 mod config;
 mod create;
 mod dispose;

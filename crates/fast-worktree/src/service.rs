@@ -8,7 +8,7 @@ use fs_sys::Time;
 use git_cli::{Environment, Git};
 use pool_db::Registry;
 
-use crate::api::{Api, ApiError, Request, Response};
+use crate::api::{Api, ApiError, CollectCheckpointsRequest, Request, Response};
 
 /// What comes in from outside: this crate reads neither the environment nor the clock.
 #[derive(Clone, Debug)]
@@ -74,6 +74,27 @@ impl Api for Service {
             Request::Doctor(request) => self.doctor(&request).map(Response::Doctor),
             Request::Attach(request) => self.attach(&request).map(Response::Attached),
             Request::Trust(request) => self.trust(&request).map(Response::Trusted),
+            Request::BeginCheckpoint(request) => {
+                self.begin_checkpoint(&request).map(|point| Response::Checkpoint(Box::new(point)))
+            }
+            Request::RecordWrites(request) => {
+                self.record_writes(&request).map(|point| Response::Checkpoint(Box::new(point)))
+            }
+            Request::EndCheckpoint(request) => {
+                self.end_checkpoint(&request).map(|point| Response::Checkpoint(Box::new(point)))
+            }
+            Request::ListCheckpoints(request) => {
+                self.list_checkpoints(&request).map(Response::Checkpoints)
+            }
+            Request::ShowCheckpoint(request) => self
+                .show_checkpoint(&request)
+                .map(|shown| Response::CheckpointDetail(Box::new(shown))),
+            Request::DiffCheckpoints(request) => {
+                self.diff_checkpoints(&request).map(Response::CheckpointDiff)
+            }
+            Request::CollectCheckpoints(CollectCheckpointsRequest {}) => {
+                self.collect_checkpoints().map(Response::CheckpointsCollected)
+            }
         }
     }
 }

@@ -33,6 +33,13 @@ impl<'a> File<'a> {
         Self::open_with("create", place, flags, mode)
     }
 
+    /// Opens what is there for reading and writing; a link is an error. It is for files of our own:
+    /// nothing is cut off, and what is written goes where the caller says.
+    pub fn open_to_write(place: Place<'a>) -> Result<Self> {
+        let flags = OFlags::RDWR | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
+        Self::open_with("open", place, flags, Mode(0))
+    }
+
     /// Creates a file that shares all of `source`'s bytes, and fails if anything is there. Nothing
     /// stays behind on failure; [`ErrorKind::Unsupported`] and [`ErrorKind::CrossDevice`] mean that
     /// these two places can never share.

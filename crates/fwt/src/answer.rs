@@ -8,7 +8,7 @@ use fast_worktree::api::{Response, Worktree};
 use crate::environment::Variables;
 use crate::printer::{self, Format, Printer};
 use crate::terminal::Stream;
-use crate::{clock, health, talk, worktree_fields, worktree_table};
+use crate::{checkpoint_text, clock, health, talk, worktree_fields, worktree_table};
 
 /// What of a worktree is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +58,32 @@ pub(crate) fn print(
             printer.say(&talk::trusted(trusted));
             Ok(())
         }
+        Response::Checkpoint(point) => {
+            printer.say(&checkpoint_text::recorded(point));
+            Ok(())
+        }
+        Response::Checkpoints(list) if list.checkpoints.is_empty() => {
+            printer.say(checkpoint_text::NONE_LISTED);
+            Ok(())
+        }
+        Response::Checkpoints(list) => {
+            let width = Stream::Out.width(variables);
+            let table = checkpoint_text::table(&list.checkpoints, clock::now(), width);
+            printer::data(table.as_bytes())
+        }
+        Response::CheckpointDetail(shown) => {
+            printer::data(checkpoint_text::detail(shown).as_bytes())
+        }
+        Response::CheckpointDiff(diff) => {
+            if let Some(text) = checkpoint_text::about(diff) {
+                printer.say(text);
+            }
+            printer::data(&checkpoint_text::difference(diff))
+        }
+        Response::CheckpointsCollected(collected) => {
+            printer.say(&checkpoint_text::collected(collected));
+            Ok(())
+        }
         Response::Doctor(doctor) => printer::data(health::report(doctor).as_bytes()),
     }
 }
@@ -72,6 +98,11 @@ pub(crate) fn undelivered(response: &Response) -> Option<String> {
         | Response::List(_)
         | Response::Removed(_)
         | Response::Doctor(_)
+        | Response::Checkpoint(_)
+        | Response::Checkpoints(_)
+        | Response::CheckpointDetail(_)
+        | Response::CheckpointDiff(_)
+        | Response::CheckpointsCollected(_)
         | Response::Trusted(_) => None,
     }
 }

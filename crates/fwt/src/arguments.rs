@@ -9,6 +9,7 @@ use clap_complete::Shell;
 use fast_worktree::Kind;
 use fast_worktree::api::TreeOwner;
 
+use crate::checkpoint_arguments::CheckpointCommand;
 use crate::help;
 
 /// Reads the command line, the program's name first.
@@ -68,6 +69,9 @@ pub(crate) enum Command {
     Attach(AttachArguments),
     /// Say what works here, and what is out of order
     Doctor(DoctorArguments),
+    /// Record what each prompt changes in a tree, and compare
+    #[command(subcommand)]
+    Checkpoint(CheckpointCommand),
     /// Let the `fwt.toml` of a source name commands, as it is now
     Trust(TrustArguments),
     /// Print the JSON Schema of requests, responses and errors

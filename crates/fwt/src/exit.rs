@@ -18,7 +18,7 @@ pub(crate) const TABLE: [(u8, &str); 10] = [
     (DONE, "done, or nothing to do; also when nobody reads the answer (closed pipe)"),
     (FAILED, "failed, or done in part; the message says what and where"),
     (WRONG_USE, "wrong use: bad flag, bad name, destination inside the source"),
-    (3, "no such source, repository, worktree or revision"),
+    (3, "no such source, repository, worktree, checkpoint or revision"),
     (4, "refused to protect something: unsaved work, destination or branch exists, locked"),
     (5, "not possible here: backend, kind of repository, another owner, permissions, read-only"),
     (6, "out of space, descriptors or quota"),

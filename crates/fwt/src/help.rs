@@ -11,7 +11,8 @@ Examples:
   cd \"$(fwt create --rev v1.2)\"    go to a worktree at a tag
   fwt create --json | jq -r .path  for programs
   fwt list                         those of this repository
-  fwt rm fix                       remove one, unless work would be lost";
+  fwt rm fix                       remove one, unless work would be lost
+  fwt checkpoint begin --prompt 1  record the state before a prompt";
 
 const ENVIRONMENT: &str = "\
 Environment:

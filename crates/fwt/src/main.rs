@@ -8,6 +8,9 @@
 mod age;
 mod answer;
 mod arguments;
+mod checkpoint_arguments;
+mod checkpoint_request;
+mod checkpoint_text;
 mod clock;
 mod directory;
 mod environment;

@@ -16,7 +16,7 @@ use crate::logging::{self, Log};
 use crate::printer::{self, Format, Printer, Talk};
 use crate::progress::{self, Bar};
 use crate::terminal::{self, Stream};
-use crate::{clock, exit, home, schema, translate};
+use crate::{checkpoint_request, clock, exit, home, schema, translate};
 
 /// Runs it.
 pub(crate) fn run(arguments: Arguments) -> ExitCode {
@@ -46,6 +46,10 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
         }
         Command::Trust(trust) => {
             let request = translate::trust(&trust, directory).map(Request::Trust);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
+        Command::Checkpoint(command) => {
+            let request = checkpoint_request::request(command, directory);
             session.answer(session.ask(request), Wanted::Fields)
         }
         Command::Schema => {
@@ -139,7 +143,15 @@ impl Session {
             Request::ListWorktrees(_)
             | Request::ShowWorktree(_)
             | Request::Attach(_)
-            | Request::Trust(_) => {
+            | Request::Trust(_)
+            // A checkpoint that is cut short counts for nothing, and leaves nothing to clean up.
+            | Request::BeginCheckpoint(_)
+            | Request::RecordWrites(_)
+            | Request::EndCheckpoint(_)
+            | Request::ListCheckpoints(_)
+            | Request::ShowCheckpoint(_)
+            | Request::DiffCheckpoints(_)
+            | Request::CollectCheckpoints(_) => {
                 return None;
             }
         }

@@ -1,7 +1,7 @@
 //! `fwt schema`: the wire's types as JSON Schema, with the tables of codes, reasons and exit codes.
 
 use fast_worktree::Reason;
-use fast_worktree::api::{ApiError, Code, Request, Response};
+use fast_worktree::api::{ApiError, Code, Request, Response, UncoveredReason};
 use schemars::generate::SchemaSettings;
 use schemars::{JsonSchema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -53,7 +53,10 @@ fn codes(generator: &mut SchemaGenerator) -> Vec<Value> {
 
 fn reasons(generator: &mut SchemaGenerator) -> Vec<Value> {
     let row = |(name, meaning)| json!({ "name": name, "meaning": meaning });
-    meanings::<Reason>(generator).into_iter().map(row).collect()
+    let uncovered = meanings::<UncoveredReason>(generator);
+    // One table: a name that both have means the same.
+    let all = uncovered.into_iter().chain(meanings::<Reason>(generator));
+    all.collect::<Map<_, _>>().into_iter().map(row).collect()
 }
 
 fn exit_codes() -> Vec<Value> {

@@ -52,6 +52,8 @@ codes! {
     GitFailed "git-failed" 1,
     /// The registry cannot be read or written.
     Registry "registry" 1,
+    /// The store of checkpoints is damaged, or of another version.
+    StoreDamaged "store-damaged" 1,
     /// A tracked file never held still.
     KeepsChanging "keeps-changing" 1,
     /// A command that was to run in the tree failed.
@@ -74,6 +76,8 @@ codes! {
     NoSuchWorktree "no-such-worktree" 3,
     /// More than one worktree goes by this name.
     AmbiguousWorktree "ambiguous-worktree" 3,
+    /// No checkpoint of that prompt, or none that can be used.
+    NoSuchCheckpoint "no-such-checkpoint" 3,
     /// Something is at the destination.
     DestinationExists "destination-exists" 4,
     /// A worktree of this repository has the name.
@@ -184,6 +188,26 @@ impl From<copy_engine::Error> for ApiError {
             return Self::new(Code::Interrupted, "interrupted");
         }
         Self::new(Code::KeepsChanging, chain(&error))
+    }
+}
+
+impl From<checkpoint::Error> for ApiError {
+    fn from(error: checkpoint::Error) -> Self {
+        use checkpoint::Error;
+        let code = match error {
+            Error::Fs(error) => return error.into(),
+            Error::Missing(_) | Error::Damaged { .. } | Error::UnknownFormat { .. } => {
+                Code::StoreDamaged
+            }
+            Error::Busy { .. } => Code::LockHeld,
+            Error::NoSuchTurn(_) | Error::NoOpenTurn(_) | Error::Expired(_) | Error::Failed(_) => {
+                Code::NoSuchCheckpoint
+            }
+            Error::Random(_) => Code::Failed,
+        };
+        let is_unknown = code == Code::NoSuchCheckpoint;
+        let api = Self::new(code, chain(&error));
+        if is_unknown { api.with_hint("fwt checkpoint list names them") } else { api }
     }
 }
 

@@ -1,12 +1,20 @@
 //! The wire: requests, responses and errors, the only types that front ends and the service share.
 
+mod checkpoint;
 mod error;
 mod path;
 mod request;
 mod response;
 
+pub use checkpoint::{
+    BeginCheckpointRequest, ChangedPath, Checkpoint, CheckpointState, CollectCheckpointsRequest,
+    CollectCheckpointsResponse, DiffCheckpointsRequest, DiffCheckpointsResponse, DiffDetail,
+    EndCheckpointRequest, FileDifference, ListCheckpointsRequest, ListCheckpointsResponse,
+    PathChange, PathKind, PathState, PromptOutcome, PromptRef, RecordWritesRequest,
+    ShowCheckpointRequest, ShowCheckpointResponse, Uncovered, UncoveredReason, WithoutLines,
+};
 pub use error::{ApiError, Code};
-pub use path::WirePath;
+pub use path::{WireBytes, WirePath};
 pub use request::{
     AttachRequest, Carry, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs,
     ListRequest, Mode, RemoveRequest, Repair, Request, ShowRequest, TreeOwner, Trust, TrustRequest,

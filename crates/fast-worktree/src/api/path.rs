@@ -1,4 +1,4 @@
-//! A path on the wire: text where it is UTF-8, else its bytes.
+//! Paths and other bytes on the wire: text where they are UTF-8, else base64.
 
 use std::borrow::Cow;
 use std::ffi::OsString;
@@ -28,32 +28,53 @@ impl From<&Path> for WirePath {
     }
 }
 
+/// Bytes that are mostly text: a JSON string, or `{"bytes": base64}` where they are not UTF-8.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WireBytes(pub Vec<u8>);
+
 impl Serialize for WirePath {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        if let Some(text) = self.0.to_str() {
-            return serializer.serialize_str(text);
-        }
-        let mut map = serializer.serialize_map(Some(1))?;
-        map.serialize_entry("bytes", &STANDARD.encode(self.0.as_os_str().as_bytes()))?;
-        map.end()
+        write(self.0.as_os_str().as_bytes(), serializer)
+    }
+}
+
+impl Serialize for WireBytes {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        write(&self.0, serializer)
     }
 }
 
 impl<'de> Deserialize<'de> for WirePath {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(Deserialize)]
-        #[serde(untagged)]
-        enum Form {
-            Text(String),
-            Bytes { bytes: String },
-        }
-        match Form::deserialize(deserializer)? {
-            Form::Text(text) => Ok(Self(PathBuf::from(text))),
-            Form::Bytes { bytes } => {
-                let bytes = STANDARD.decode(bytes).map_err(D::Error::custom)?;
-                Ok(Self(PathBuf::from(OsString::from_vec(bytes))))
-            }
-        }
+        read(deserializer).map(|bytes| Self(PathBuf::from(OsString::from_vec(bytes))))
+    }
+}
+
+impl<'de> Deserialize<'de> for WireBytes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        read(deserializer).map(Self)
+    }
+}
+
+fn write<S: Serializer>(bytes: &[u8], serializer: S) -> Result<S::Ok, S::Error> {
+    if let Ok(text) = std::str::from_utf8(bytes) {
+        return serializer.serialize_str(text);
+    }
+    let mut map = serializer.serialize_map(Some(1))?;
+    map.serialize_entry("bytes", &STANDARD.encode(bytes))?;
+    map.end()
+}
+
+fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<u8>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Form {
+        Text(String),
+        Bytes { bytes: String },
+    }
+    match Form::deserialize(deserializer)? {
+        Form::Text(text) => Ok(text.into_bytes()),
+        Form::Bytes { bytes } => STANDARD.decode(bytes).map_err(D::Error::custom),
     }
 }
 
@@ -63,19 +84,33 @@ impl JsonSchema for WirePath {
     }
 
     fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({
-            "description": "A path: a string, or its bytes in base64 where it is not UTF-8.",
-            "anyOf": [
-                { "type": "string" },
-                {
-                    "type": "object",
-                    "properties": { "bytes": { "type": "string" } },
-                    "required": ["bytes"],
-                    "additionalProperties": false
-                }
-            ]
-        })
+        schema("A path: a string, or its bytes in base64 where it is not UTF-8.")
     }
+}
+
+impl JsonSchema for WireBytes {
+    fn schema_name() -> Cow<'static, str> {
+        "Bytes".into()
+    }
+
+    fn json_schema(_generator: &mut SchemaGenerator) -> Schema {
+        schema("Bytes: a string, or in base64 where they are not UTF-8.")
+    }
+}
+
+fn schema(description: &str) -> Schema {
+    json_schema!({
+        "description": description,
+        "anyOf": [
+            { "type": "string" },
+            {
+                "type": "object",
+                "properties": { "bytes": { "type": "string" } },
+                "required": ["bytes"],
+                "additionalProperties": false
+            }
+        ]
+    })
 }
 
 #[cfg(test)]

@@ -5,6 +5,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::WirePath;
+use super::checkpoint::{
+    BeginCheckpointRequest, CollectCheckpointsRequest, DiffCheckpointsRequest,
+    EndCheckpointRequest, ListCheckpointsRequest, RecordWritesRequest, ShowCheckpointRequest,
+};
 
 /// What can be asked, named by its verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -24,6 +28,20 @@ pub enum Request {
     Attach(AttachRequest),
     /// Trust a source's configuration file, or no more.
     Trust(TrustRequest),
+    /// Record the beginning of a prompt.
+    BeginCheckpoint(BeginCheckpointRequest),
+    /// Note which paths a prompt writes to.
+    RecordWrites(RecordWritesRequest),
+    /// Record the end of a prompt.
+    EndCheckpoint(EndCheckpointRequest),
+    /// Name the checkpoints of a tree.
+    ListCheckpoints(ListCheckpointsRequest),
+    /// Describe one.
+    ShowCheckpoint(ShowCheckpointRequest),
+    /// Compare the states before two prompts.
+    DiffCheckpoints(DiffCheckpointsRequest),
+    /// Give up what is over budget, and remove what no checkpoint needs.
+    CollectCheckpoints(CollectCheckpointsRequest),
 }
 
 /// Mount what should be mounted and is not.

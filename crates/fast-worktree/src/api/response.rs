@@ -4,6 +4,10 @@ use backend::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::checkpoint::{
+    Checkpoint, CollectCheckpointsResponse, DiffCheckpointsResponse, ListCheckpointsResponse,
+    ShowCheckpointResponse,
+};
 use super::{ApiError, Carry, Mode, WirePath};
 
 /// An answer: the bare object of its verb.
@@ -22,6 +26,16 @@ pub enum Response {
     Attached(AttachResponse),
     /// What is trusted now.
     Trusted(TrustResponse),
+    /// The checkpoint that was recorded.
+    Checkpoint(Box<Checkpoint>),
+    /// The checkpoints.
+    Checkpoints(ListCheckpointsResponse),
+    /// A checkpoint and what changed in it.
+    CheckpointDetail(Box<ShowCheckpointResponse>),
+    /// What is different between two.
+    CheckpointDiff(DiffCheckpointsResponse),
+    /// What was given up and removed.
+    CheckpointsCollected(CollectCheckpointsResponse),
 }
 
 /// A worktree.

@@ -2,6 +2,7 @@
 
 #![expect(clippy::unwrap_used, reason = "helpers of tests are tests")]
 
+mod checkpoint;
 mod life;
 mod sandbox;
 mod signals;

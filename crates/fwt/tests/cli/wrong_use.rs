@@ -18,6 +18,7 @@ fn fwt_alone_helps() {
           rm           Remove a worktree, unless work would be lost; its branch stays
           attach       Mount worktrees again after a reboot
           doctor       Say what works here, and what is out of order
+          checkpoint   Record what each prompt changes in a tree, and compare
           trust        Let the `fwt.toml` of a source name commands, as it is now
           schema       Print the JSON Schema of requests, responses and errors
           completions  Print completions for a shell
@@ -40,6 +41,7 @@ fn fwt_alone_helps() {
           fwt create --json | jq -r .path  for programs
           fwt list                         those of this repository
           fwt rm fix                       remove one, unless work would be lost
+          fwt checkpoint begin --prompt 1  record the state before a prompt
 
         `fwt --help` says more: the environment and the exit codes.
         exit: 2
@@ -55,7 +57,7 @@ fn the_long_help_has_the_exit_codes() {
             0  done, or nothing to do; also when nobody reads the answer (closed pipe)
             1  failed, or done in part; the message says what and where
             2  wrong use: bad flag, bad name, destination inside the source
-            3  no such source, repository, worktree or revision
+            3  no such source, repository, worktree, checkpoint or revision
             4  refused to protect something: unsaved work, destination or branch exists, locked
             5  not possible here: backend, kind of repository, another owner, permissions, read-only
             6  out of space, descriptors or quota

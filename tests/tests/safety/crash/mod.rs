@@ -1,5 +1,6 @@
 //! Runs that end at any system call, by a fault or a kill.
 
+mod checkpoint;
 mod create;
 mod doctor;
 pub(crate) mod faults;
