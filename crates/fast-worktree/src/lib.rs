@@ -18,6 +18,7 @@ mod dispose;
 mod doctor;
 mod hook;
 mod identity;
+mod limits;
 mod list;
 mod manifest;
 mod name;

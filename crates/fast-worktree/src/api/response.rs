@@ -305,8 +305,10 @@ pub enum DebrisKind {
     Detached,
     /// A row whose tree and registration are gone.
     Gone,
-    /// A sealed tree whose maker died.
+    /// A sealed tree whose maker died, or who was removing it.
     HalfSealed,
+    /// A sealed tree that is kept for a worktree that is gone.
+    StaleName,
     /// A row whose tree is gone and whose registration is there.
     Missing,
     /// A tree of ours without a row.

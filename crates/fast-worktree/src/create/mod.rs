@@ -34,7 +34,7 @@ pub(crate) use self::make::{Order, sample_file};
 use self::making::Making;
 pub(crate) use self::making::discard;
 pub(crate) use self::over_sealed::copy_file;
-pub(crate) use self::plan::Wanted;
+pub(crate) use self::plan::{Wanted, names_attributes};
 use self::start::Start;
 use crate::api::{
     ApiError, Base, Carry, Code, CowPolicy, CreateRequest, HookOutcome, Lfs, Mode as WireMode,
@@ -90,7 +90,9 @@ impl Service {
         let rules = Rules { request, backends: configuration.backends.as_deref() };
         let made = match &task {
             Task::Commit(checkout, start) => {
-                let order = Order { rules, source: checkout, start, opened: &source, stores };
+                let limits = configuration.sealed;
+                let order =
+                    Order { rules, source: checkout, start, opened: &source, stores, limits };
                 self.make(&order, &mut making)
             }
             Task::Copy(directory) => self.make_plain(rules, directory, &mut making),
