@@ -32,6 +32,7 @@ mod service;
 mod source;
 mod stamp;
 mod trust;
+mod usage;
 
 pub use backend::{Kind, Reason};
 

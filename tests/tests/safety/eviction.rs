@@ -222,3 +222,61 @@ fn case_b47_no_room_to_seal_what_differs() {
     }
     scene.assert_nothing("at the end");
 }
+
+#[test]
+fn what_is_sealed_ahead_is_used_and_counted() {
+    for (scene, backend) in scenes() {
+        next_commit(&scene, "two\n");
+        let words = ["seal", "--rev", "HEAD", "--rev", "HEAD~1", "--backend", backend];
+        let answer = scene.fwt().run(scene.root(), words).success();
+        assert_eq!(answer["backend"], backend);
+        let sealed = answer["sealed"].as_array().expect("a list");
+        assert!(sealed.iter().all(|one| one["was_sealed"] == false), "{answer}");
+        assert_eq!(sealed[0]["commit"], scene.source.commit_of("HEAD").as_str());
+        assert_eq!(sealed[1]["layers"], if backend == "overlay" { 2 } else { 1 });
+        let again = scene.fwt().run(scene.root(), words).success();
+        assert_eq!(again["sealed"][1]["was_sealed"], true, "{again}");
+        scene.assert_nothing("after sealing ahead");
+
+        let made = scene.fwt().create(scene.root(), &["t", "--backend", backend]);
+        let tree = scene.sandbox.existing(made.path());
+        assert_eq!(tree.git(["status", "--porcelain"]), "");
+        tree.write("new", vec![b'x'; 100_000]);
+        let usage = scene.fwt().run(scene.root(), ["du"]).success();
+        let found = usage["stores"][0]["sealed"].as_array().expect("a list");
+        assert_eq!(found.len(), 2, "{usage}");
+        let of = |path: &serde_json::Value| {
+            found.iter().find(|one| one["path"] == *path).expect("it is listed").clone()
+        };
+        let (head, before) = (of(&sealed[0]["path"]), of(&sealed[1]["path"]));
+        assert_eq!(head["worktrees"], serde_json::json!([made.id()]));
+        assert_eq!(before["worktrees"], serde_json::json!([]));
+        assert_eq!(head["sealed_over_it"], u64::from(backend == "overlay"));
+        // The earlier commit has one other file.
+        assert_eq!(
+            (&before["files"], &before["own_files"]),
+            (&head["files"], &1.into()),
+            "{usage}"
+        );
+        let own = &usage["worktrees"][0]["own_bytes"];
+        if backend == "overlay" {
+            let own = own.as_u64().expect("a number");
+            assert!((100_000..1_000_000).contains(&own), "{usage}");
+        } else {
+            assert!(own.is_null(), "{usage}");
+        }
+        scene.fwt().run(scene.root(), ["rm", "t", "--discard"]).success();
+    }
+}
+
+#[test]
+fn what_cannot_be_sealed_for_is_refused_with_reasons() {
+    let scene = Scene::in_memory();
+    let seal = |backend| scene.fwt().run(scene.root(), ["seal", "--backend", backend]);
+    seal("copy").failure(5, "backend-unavailable");
+    let error = seal("btrfs").failure(5, "backend-unavailable");
+    assert!(error["message"].to_string().contains("not-btrfs"), "{error}");
+    let unknown = scene.fwt().run(scene.root(), ["seal", "--rev", "HEAD", "--rev", "no-such"]);
+    unknown.failure(3, "no-such-revision");
+    assert_eq!(sealed(&scene), Vec::<PathBuf>::new());
+}

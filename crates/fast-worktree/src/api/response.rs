@@ -4,7 +4,7 @@ use backend::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{ApiError, Carry, Mode, WirePath};
+use super::{ApiError, Carry, DiskUsageResponse, Mode, SealResponse, WirePath};
 
 /// An answer: the bare object of its verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -12,6 +12,10 @@ use super::{ApiError, Carry, Mode, WirePath};
 pub enum Response {
     /// The worktree that was made or asked about.
     Worktree(Box<Worktree>),
+    /// What the stores hold.
+    DiskUsage(DiskUsageResponse),
+    /// What is sealed now.
+    Sealed(SealResponse),
     /// The worktrees.
     List(ListResponse),
     /// What was removed.

@@ -36,6 +36,7 @@ pub(crate) use self::making::discard;
 pub(crate) use self::over_sealed::copy_file;
 pub(crate) use self::plan::{Wanted, names_attributes};
 use self::start::Start;
+pub(crate) use self::start::resolve;
 use crate::api::{
     ApiError, Base, Carry, Code, CowPolicy, CreateRequest, HookOutcome, Lfs, Mode as WireMode,
     TreeOwner, Worktree,
@@ -71,7 +72,7 @@ impl Service {
         }
         let task = match &source {
             Source::Checkout(checkout) => {
-                Task::Commit(checkout, start::resolve(&self.git, checkout, request)?)
+                Task::Commit(checkout, resolve(&self.git, checkout, request)?)
             }
             Source::Plain(directory) => {
                 directory.require_possible(request)?;

@@ -7,6 +7,7 @@
 //! `trees/` names the worktrees that stand on it, one file each, whatever `FWT_HOME` they belong to.
 //! A lock beside it is held shared while a tree is made on it, and alone while it is made or removed.
 
+mod ahead;
 mod base;
 mod compare;
 mod debris;
@@ -18,6 +19,7 @@ mod key;
 mod make;
 mod record;
 mod standing;
+mod usage;
 
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -33,6 +35,7 @@ pub(crate) use self::image::Image;
 use self::key::LENGTH as KEY_LENGTH;
 use self::record::{Content, Record};
 pub(crate) use self::standing::{remove_stale, remove_tree_of, stale_names};
+pub(crate) use self::usage::usage;
 use crate::api::{ApiError, Stats};
 use crate::create::Order;
 use crate::limits::Limits;
