@@ -93,11 +93,13 @@ mod tests {
     fn a_lock_whose_file_was_removed_is_no_lock() {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("lock");
-        let waiting = std::fs::File::create(&path).unwrap();
-        try_lock(&path, Sharing::Exclusive).unwrap().unwrap().remove(&path).unwrap();
-        assert!(!is_at(&FileLock(waiting.into()), &path).unwrap());
-        let second = try_lock(&path, Sharing::Exclusive).unwrap();
-        assert!(second.is_some_and(|lock| is_at(&lock, &path).unwrap()));
-        assert!(is_at(&FileLock(std::fs::File::create(&path).unwrap().into()), &path).unwrap());
+        let waiting = try_lock_file(&path, Sharing::Shared).unwrap().unwrap();
+        let holder = try_lock_file(&path, Sharing::Shared).unwrap().unwrap();
+        assert!(is_at(&waiting, &path).unwrap());
+        holder.remove(&path).unwrap();
+        assert!(!is_at(&waiting, &path).unwrap());
+        // Though `waiting` has the file that was there.
+        let second = try_lock(&path, Sharing::Exclusive).unwrap().unwrap();
+        assert!(is_at(&second, &path).unwrap() && !is_at(&waiting, &path).unwrap());
     }
 }

@@ -191,13 +191,14 @@ fn finish(kind: Kind, key: &Key, directory: &Path, filled: &Filled) -> Result<()
     }
     let Stats { files, bytes_cloned, bytes_copied, bytes_from_git, .. } = filled.stats;
     let own = Amount { files, bytes: bytes_cloned + bytes_copied + bytes_from_git };
-    let total = if filled.below.is_empty() { own } else { total(&filled.provisioned) };
+    let total = total(&filled.provisioned);
     let layers = [key.name.clone()].into_iter().chain(filled.below.iter().cloned()).collect();
     Record::new(key.family.clone(), layers, total, own).write(directory)
 }
 
 fn total(provisioned: &[Provisioned]) -> Amount {
-    let bytes = provisioned.iter().map(|entry| entry.stat.size).sum();
+    let files = provisioned.iter().filter(|entry| entry.stat.kind == fs_sys::Kind::File);
+    let bytes = files.map(|entry| entry.stat.size).sum();
     Amount { files: provisioned.len() as u64, bytes }
 }
 
