@@ -20,7 +20,12 @@ pub(crate) fn is_overlay(row: &Row) -> bool {
 /// Where what an overlay has besides its files is, in the store of its sealed tree.
 pub(crate) fn private_dir(sealed: &Path, row: &Row) -> PathBuf {
     let store = sealed.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
-    store.join("uppers").join(row.id.as_str())
+    private_dir_in(store, row.id.as_str())
+}
+
+/// The same by the worktree's id.
+pub(crate) fn private_dir_in(store: &Path, id: &str) -> PathBuf {
+    store.join("uppers").join(id)
 }
 
 /// The overlay, mounted at `path` or to be; `None` if the tree is none, or not yet.

@@ -9,6 +9,7 @@ use pool_db::Registry;
 use serde::{Deserialize, Serialize};
 
 use crate::api::{ApiError, Code};
+use crate::limits::{Limits, Table};
 use crate::source::Source;
 
 /// The file's name.
@@ -24,6 +25,8 @@ struct File {
     backends: Option<Vec<Kind>>,
     #[serde(default)]
     hooks: Hooks,
+    #[serde(default)]
+    sealed: Table,
 }
 
 /// What runs in a worktree.
@@ -52,6 +55,7 @@ pub(crate) struct Configuration {
     pub(crate) store: Option<PathBuf>,
     pub(crate) backends: Option<Vec<Kind>>,
     pub(crate) hooks: Hooks,
+    pub(crate) sealed: Limits,
     /// The source's file, if it names commands or a store and is not trusted: then these do not count.
     pub(crate) untrusted: Option<PathBuf>,
 }
@@ -69,7 +73,9 @@ pub(crate) struct Found {
 impl Found {
     /// Whether it says anything that only a trusted file may say.
     fn needs_trust(&self) -> bool {
-        self.hooks != Hooks::default() || self.file.store.is_some()
+        self.hooks != Hooks::default()
+            || self.file.store.is_some()
+            || self.file.sealed != Table::default()
     }
 }
 
@@ -81,6 +87,7 @@ impl Configuration {
         source: &Source,
     ) -> Result<Self, ApiError> {
         let mut configuration = Self::default();
+        let mut sealed = Table::default();
         if let Some(found) = of_source(source)? {
             let is_trusted = !found.needs_trust()
                 || match registry {
@@ -91,6 +98,7 @@ impl Configuration {
             if is_trusted {
                 configuration.hooks = found.hooks;
                 configuration.store = found.file.store;
+                sealed = found.file.sealed;
             } else {
                 configuration.untrusted = Some(found.path);
             }
@@ -101,7 +109,11 @@ impl Configuration {
             *backends = backends.take().or(found.file.backends);
             hooks.setup = hooks.setup.take().or(found.hooks.setup);
             hooks.cleanup = hooks.cleanup.take().or(found.hooks.cleanup);
+            sealed.max_age = sealed.max_age.or(found.file.sealed.max_age);
+            sealed.max_count = sealed.max_count.or(found.file.sealed.max_count);
+            sealed.max_bytes = sealed.max_bytes.or(found.file.sealed.max_bytes);
         }
+        configuration.sealed = sealed.limits().unwrap_or_default();
         Ok(configuration)
     }
 }
@@ -114,6 +126,9 @@ pub(crate) fn of_source(source: &Source) -> Result<Option<Found>, ApiError> {
     }
 }
 
+const KEYS: &str = "its keys are store, backends, hooks.setup, hooks.cleanup, sealed.max_age, \
+    sealed.max_count and sealed.max_bytes";
+
 fn read(path: &Path) -> Result<Option<Found>, ApiError> {
     let bytes = match fs_sys::read_file(path) {
         Ok(bytes) => bytes,
@@ -124,7 +139,7 @@ fn read(path: &Path) -> Result<Option<Found>, ApiError> {
     };
     let wrong = |why: String| {
         ApiError::new(Code::BadConfig, format!("{} is no configuration: {why}", path.display()))
-            .with_hint("its keys are store, backends, hooks.setup and hooks.cleanup")
+            .with_hint(KEYS)
     };
     let text = std::str::from_utf8(&bytes).map_err(|error| wrong(error.to_string()))?;
     let mut file: File = toml::from_str(text).map_err(|error| wrong(error.to_string()))?;
@@ -134,6 +149,11 @@ fn read(path: &Path) -> Result<Option<Found>, ApiError> {
         if command.as_ref().is_some_and(Command::is_empty) {
             return Err(wrong(format!("{key} names no program")));
         }
+    }
+    if file.sealed.limits().is_none() {
+        return Err(wrong(
+            "sealed.max_age is a time like 30d, sealed.max_bytes an amount like 50G".to_owned(),
+        ));
     }
     if file.store.as_ref().is_some_and(|store| !store.is_absolute()) {
         return Err(wrong("store is not an absolute path".to_owned()));
@@ -201,6 +221,18 @@ mod tests {
             assert_eq!(error.code, Code::BadConfig, "{text}");
             assert!(error.message.contains(cause), "{text}: {}", error.message);
             assert!(error.message.contains(FILE_NAME), "{}", error.message);
+        }
+    }
+
+    #[test]
+    fn limits_need_trust_and_must_mean_something() {
+        let file = "[sealed]\nmax_age = '2h'\nmax_count = 3\nmax_bytes = '5M'";
+        let found = parse(file).unwrap().unwrap();
+        assert!(found.needs_trust());
+        let expected = Limits { age_seconds: 7200, count: 3, bytes: 5 << 20 };
+        assert_eq!(found.file.sealed.limits(), Some(expected));
+        for file in ["[sealed]\nmax_age = '7'", "[sealed]\nmax_bytes = 'all'"] {
+            assert_eq!(parse(file).unwrap_err().code, Code::BadConfig, "{file}");
         }
     }
 

@@ -1,5 +1,7 @@
 //! What works here and what is out of order: rows without trees, trees without rows, work that died.
 
+mod sealed;
+
 use std::collections::{BTreeSet, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -14,11 +16,11 @@ use crate::backing::{attach, is_attached};
 use crate::config::Configuration;
 use crate::create::sample_file;
 use crate::place::{self, Store};
+use crate::plain;
 use crate::reclaim::is_abandoned;
 use crate::remove::{Presence, presence};
 use crate::service::Service;
 use crate::source::Source;
-use crate::{plain, seal};
 
 impl Service {
     /// Says what works and what is out of order, and on request puts in order what is fwt's own.
@@ -26,10 +28,12 @@ impl Service {
         let registry = Registry::open_existing(&self.settings.home)?;
         let source = Source::open(&self.git, registry.as_ref(), &request.directory.0).ok();
         // Where no store can be made, that is told by the backends that are missing.
-        let store = source.as_ref().and_then(|source| {
+        let configuration = source.as_ref().and_then(|source| {
             let user_file = self.settings.config.as_deref();
-            let configuration = Configuration::load(registry.as_ref(), user_file, source).ok()?;
-            let chosen = configuration.store.as_deref();
+            Configuration::load(registry.as_ref(), user_file, source).ok()
+        });
+        let store = source.as_ref().zip(configuration.as_ref()).and_then(|(source, found)| {
+            let chosen = found.store.as_deref();
             place::store(Store { home: &self.settings.home, chosen }, source).ok()
         });
         let backends = match (&store, &source) {
@@ -48,7 +52,9 @@ impl Service {
             debris.extend(self.look_at_stores(registry, &rows, &stores, request.repair)?);
         }
         for store in sealing_stores(store.as_deref(), &self.settings.home) {
-            debris.extend(look_at_sealed(&store, request.repair)?);
+            let limits = configuration.as_ref().map(|found| found.sealed);
+            let known = (registry.as_ref(), limits);
+            debris.extend(self.look_at_sealed(&store, known, request.repair)?);
         }
         let git = self.git.version().unwrap_or_else(|error| error.to_string());
         let home = self.settings.home.clone().into();
@@ -102,6 +108,7 @@ impl Service {
                 DebrisKind::Missing
                 | DebrisKind::WithoutRow
                 | DebrisKind::HalfSealed
+                | DebrisKind::StaleName
                 | DebrisKind::Foreign => {
                     return Ok(Some(debris));
                 }
@@ -159,28 +166,6 @@ impl Service {
 /// The stores that may hold sealed trees.
 fn sealing_stores(store: Option<&Path>, home: &Path) -> BTreeSet<PathBuf> {
     store.into_iter().chain([home]).map(Path::to_owned).collect()
-}
-
-/// Sealings that died. Nobody has ever worked in what they left.
-fn look_at_sealed(store: &Path, repair: Repair) -> Result<Vec<Debris>, ApiError> {
-    let mut debris = Vec::new();
-    for path in seal::half_sealed(store)? {
-        let mut entry = Debris {
-            kind: DebrisKind::HalfSealed,
-            id: None,
-            path: path.clone().into(),
-            detail: "the process that sealed it is gone".to_owned(),
-            is_repaired: false,
-        };
-        if repair == Repair::Debris {
-            match seal::remove_half_sealed(&path) {
-                Ok(()) => entry.is_repaired = true,
-                Err(error) => entry.detail = format!("{}; {}", entry.detail, error.message),
-            }
-        }
-        debris.push(entry);
-    }
-    Ok(debris)
 }
 
 fn backends(store: &Path, source: &Source) -> Vec<BackendHealth> {

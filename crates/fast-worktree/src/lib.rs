@@ -19,6 +19,7 @@ mod dispose;
 mod doctor;
 mod hook;
 mod identity;
+mod limits;
 mod list;
 mod manifest;
 mod name;
@@ -32,6 +33,7 @@ mod service;
 mod source;
 mod stamp;
 mod trust;
+mod usage;
 
 pub use backend::{Kind, Reason};
 

@@ -103,7 +103,7 @@ fn carry(row: &Row) -> Carry {
     all.into_iter().find(|carry| carry_name(*carry) == row.carry).unwrap_or_default()
 }
 
-fn kind(row: &Row) -> Kind {
+pub(crate) fn kind(row: &Row) -> Kind {
     let named = crate::backends().find(|kind| kind.name() == row.backend);
     named.unwrap_or(Kind::Checkout)
 }

@@ -72,6 +72,8 @@ impl Api for Service {
             }
             Request::RemoveWorktree(request) => self.remove(&request).map(Response::Removed),
             Request::Doctor(request) => self.doctor(&request).map(Response::Doctor),
+            Request::Seal(request) => self.seal_ahead(&request).map(Response::Sealed),
+            Request::DiskUsage(request) => self.usage(&request).map(Response::DiskUsage),
             Request::Attach(request) => self.attach(&request).map(Response::Attached),
             Request::Trust(request) => self.trust(&request).map(Response::Trusted),
             Request::BeginCheckpoint(request) => {

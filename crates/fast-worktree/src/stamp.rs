@@ -5,7 +5,7 @@ use std::os::unix::ffi::OsStrExt as _;
 use std::path::Path;
 
 use fs_sys::{Dir, ErrorKind, Stat, Time};
-use git_cli::index::{Index, Mode, Patch};
+use git_cli::index::{Index, Mode, Patch, StatBlock};
 use walk::run_tasks;
 
 use crate::api::{ApiError, Code};
@@ -23,11 +23,13 @@ const SETTLED_SECONDS: i64 = 2;
 pub(crate) struct Stamps {
     /// By number of the entry; `None` for what has no file.
     pub(crate) stats: Vec<Option<Stat>>,
+    /// Entries whose files were stamped before, in a sealed tree that this one shares them with.
+    pub(crate) kept: Vec<(u32, StatBlock)>,
 }
 
 impl Stamps {
     pub(crate) fn new(entries: usize) -> Self {
-        Self { stats: vec![None; entries] }
+        Self { stats: vec![None; entries], kept: Vec::new() }
     }
 
     /// Takes over what is known of copied files. One that is as young as the index will be is made
@@ -82,6 +84,9 @@ impl Stamps {
             if let Some(stat) = stat {
                 patch.set_stat(number, &stat_block(stat));
             }
+        }
+        for (number, stat) in &self.kept {
+            patch.set_stat(*number as usize, stat);
         }
         Ok(patch.finish())
     }

@@ -8,7 +8,7 @@ use fast_worktree::api::{Response, Worktree};
 use crate::environment::Variables;
 use crate::printer::{self, Format, Printer};
 use crate::terminal::Stream;
-use crate::{checkpoint_text, clock, health, talk, worktree_fields, worktree_table};
+use crate::{checkpoint_text, clock, health, talk, usage_table, worktree_fields, worktree_table};
 
 /// What of a worktree is wanted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,6 +49,15 @@ pub(crate) fn print(
         Response::Removed(removed) => {
             printer.say(&talk::removed(removed));
             Ok(())
+        }
+        Response::Sealed(sealed) => {
+            printer.say(&talk::sealed(sealed));
+            Ok(())
+        }
+        Response::DiskUsage(usage) => {
+            let width = Stream::Out.width(variables);
+            let table = usage_table::table(usage, clock::now(), width);
+            printer::data(table.as_bytes())
         }
         Response::Attached(attached) => {
             printer.say(&talk::attached(attached));
@@ -95,6 +104,8 @@ pub(crate) fn undelivered(response: &Response) -> Option<String> {
             Some(format!("the worktree {} is at {}", worktree.name, worktree.path.0.display()))
         }
         Response::Attached(_)
+        | Response::DiskUsage(_)
+        | Response::Sealed(_)
         | Response::List(_)
         | Response::Removed(_)
         | Response::Doctor(_)

@@ -67,6 +67,10 @@ pub(crate) enum Command {
     Rm(RemoveArguments),
     /// Mount worktrees again after a reboot
     Attach(AttachArguments),
+    /// Seal commits, so that the first worktree of each is made in no time
+    Seal(SealArguments),
+    /// Say what worktrees and sealed trees take
+    Du,
     /// Say what works here, and what is out of order
     Doctor(DoctorArguments),
     /// Record what each prompt changes in a tree, and compare
@@ -89,6 +93,23 @@ pub(crate) struct AttachArguments {
     /// Its id, its name, or a path inside it [default: all]
     #[arg(value_name = "ID", value_parser = id_parser())]
     pub(crate) worktree: Option<OsString>,
+}
+
+/// Which commits to seal.
+#[derive(Debug, Args)]
+pub(crate) struct SealArguments {
+    /// A directory in the checkout they are sealed for [default: the current one]
+    #[arg(long, value_name = "DIR", value_hint = ValueHint::DirPath)]
+    pub(crate) source: Option<PathBuf>,
+    /// A revision; may be given again [default: HEAD of the source]
+    #[arg(long)]
+    pub(crate) rev: Vec<String>,
+    /// The only backend to seal for: overlay or btrfs [default: the first that works here]
+    #[arg(long, value_parser = backend_parser())]
+    pub(crate) backend: Option<Kind>,
+    /// What becomes of files under the `lfs` filter
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) lfs: LfsArgument,
 }
 
 /// Which source to trust.

@@ -33,6 +33,7 @@ mod terminal;
 mod translate;
 mod truncate;
 mod usage;
+mod usage_table;
 mod worktree_fields;
 mod worktree_table;
 

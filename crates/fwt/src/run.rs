@@ -44,6 +44,14 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             let request = translate::attach(attach, directory).map(Request::Attach);
             session.answer(session.ask(request), Wanted::Fields)
         }
+        Command::Seal(seal) => {
+            let request = translate::seal(seal, directory).map(Request::Seal);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
+        Command::Du => {
+            let request = translate::disk_usage(directory).map(Request::DiskUsage);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
         Command::Trust(trust) => {
             let request = translate::trust(&trust, directory).map(Request::Trust);
             session.answer(session.ask(request), Wanted::Fields)
@@ -139,10 +147,14 @@ impl Session {
     /// Only what changes something has something to clean up; the rest may end at once.
     fn watch(&self, request: &Request, service: &Service) -> Option<Watch> {
         match request {
-            Request::CreateWorktree(_) | Request::RemoveWorktree(_) | Request::Doctor(_) => {}
+            Request::CreateWorktree(_)
+            | Request::RemoveWorktree(_)
+            | Request::Seal(_)
+            | Request::Doctor(_) => {}
             Request::ListWorktrees(_)
             | Request::ShowWorktree(_)
             | Request::Attach(_)
+            | Request::DiskUsage(_)
             | Request::Trust(_)
             // A checkpoint that is cut short counts for nothing, and leaves nothing to clean up.
             | Request::BeginCheckpoint(_)
@@ -166,7 +178,7 @@ impl Session {
 
     /// A log and a bar would write over each other.
     fn bar(&self, request: &Request, service: &Service) -> Option<Bar> {
-        let is_long = matches!(request, Request::CreateWorktree(_));
+        let is_long = matches!(request, Request::CreateWorktree(_) | Request::Seal(_));
         let is_wanted = self.printer.talk == Talk::Normal && self.log != Log::On;
         let is_seen = || terminal::moves_cursor(&self.variables) && Stream::Err.is_terminal();
         (is_long && is_wanted && is_seen()).then(|| progress::show(service.progress()))

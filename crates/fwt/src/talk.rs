@@ -1,8 +1,8 @@
 //! What is said on standard error of what was done.
 
 use fast_worktree::api::{
-    AttachResponse, Attached, HookOutcome, HookReport, PassedOver, RemoveResponse, TrustResponse,
-    Worktree,
+    AttachResponse, Attached, HookOutcome, HookReport, PassedOver, RemoveResponse, SealResponse,
+    SealedCommit, TrustResponse, Worktree,
 };
 use indicatif::{BinaryBytes, HumanCount};
 
@@ -50,6 +50,26 @@ pub(crate) fn attached(attached: &AttachResponse) -> String {
         }
     };
     attached.worktrees.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+/// Of commits that are sealed.
+pub(crate) fn sealed(sealed: &SealResponse) -> String {
+    let line = |one: &SealedCommit| {
+        let what = if one.was_sealed { "was sealed before" } else { "is sealed" };
+        let (files, bytes) = (HumanCount(one.files), BinaryBytes(one.bytes));
+        let layers = if one.layers == 1 { "" } else { " over others" };
+        format!(
+            "{} {what} for {}: {files} files, {bytes}{layers}",
+            escape::text(&one.rev),
+            sealed.backend.name()
+        )
+    };
+    let mut lines: Vec<String> = sealed.sealed.iter().map(line).collect();
+    if !sealed.passed_over.is_empty() {
+        let passed_over: Vec<String> = sealed.passed_over.iter().map(passed_over).collect();
+        lines.push(format!("passed over {}", passed_over.join("; ")));
+    }
+    lines.join("\n")
 }
 
 /// Of what is trusted now.

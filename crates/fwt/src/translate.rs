@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 
 use fast_worktree::Kind;
 use fast_worktree::api::{
-    ApiError, AttachRequest, Carry, Code, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include,
-    Lfs, ListRequest, Mode, RemoveRequest, Repair, ShowRequest, Trust, TrustRequest, Unsaved,
-    WirePath,
+    ApiError, AttachRequest, Carry, Code, CowPolicy, CreateRequest, DiskUsageRequest,
+    DoctorRequest, Fetch, Include, Lfs, ListRequest, Mode, RemoveRequest, Repair, SealRequest,
+    ShowRequest, Trust, TrustRequest, Unsaved, WirePath,
 };
 
 use crate::arguments::{
     AttachArguments, CarryArgument, CowArgument, CreateArguments, DoctorArguments, LfsArgument,
-    ListArguments, ModeArgument, RemoveArguments, ShowArguments, TrustArguments,
+    ListArguments, ModeArgument, RemoveArguments, SealArguments, ShowArguments, TrustArguments,
 };
 use crate::directory::Directory;
 
@@ -49,13 +49,39 @@ pub(crate) fn create(
             CowArgument::Require => CowPolicy::Require,
             CowArgument::Never => CowPolicy::Never,
         },
-        lfs: match arguments.lfs {
-            LfsArgument::Reuse => Lfs::Reuse,
-            LfsArgument::Pointer => Lfs::Pointer,
-        },
+        lfs: lfs(arguments.lfs),
         fetch: if arguments.fetch { Fetch::First } else { Fetch::Never },
         owner: arguments.owner,
     })
+}
+
+fn lfs(argument: LfsArgument) -> Lfs {
+    match argument {
+        LfsArgument::Reuse => Lfs::Reuse,
+        LfsArgument::Pointer => Lfs::Pointer,
+    }
+}
+
+/// What `seal` asks for.
+pub(crate) fn seal(
+    arguments: SealArguments,
+    directory: &Directory,
+) -> Result<SealRequest, ApiError> {
+    let source = match &arguments.source {
+        Some(source) => directory.absolute(source)?,
+        None => directory.path()?,
+    };
+    Ok(SealRequest {
+        source: WirePath(source),
+        revs: arguments.rev,
+        backend: arguments.backend,
+        lfs: lfs(arguments.lfs),
+    })
+}
+
+/// What `du` asks for.
+pub(crate) fn disk_usage(directory: &Directory) -> Result<DiskUsageRequest, ApiError> {
+    Ok(DiskUsageRequest { directory: WirePath(directory.path()?) })
 }
 
 /// What `list` asks for.

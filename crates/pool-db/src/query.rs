@@ -84,6 +84,17 @@ impl Registry {
         self.all(concat!("SELECT ", columns!(), " FROM worktrees ORDER BY created_at, id"), [])
     }
 
+    /// The worktrees that stand on the sealed tree in this directory, in every state: it must stay as long
+    /// as there is one. Those of other homes that share the store are not among them.
+    pub fn standing_on(&self, sealed: &Path) -> Result<Vec<WorktreeId>> {
+        self.connection
+            .prepare_cached("SELECT id FROM worktrees WHERE sealed = ?1 ORDER BY created_at, id")
+            .and_then(|mut statement| {
+                statement.query_map(params![Blob(sealed)], |row| row.get(0))?.collect()
+            })
+            .at(&self.path)
+    }
+
     fn one(&self, sql: &str, parameters: impl Params) -> Result<Option<Worktree>> {
         self.connection
             .prepare_cached(sql)

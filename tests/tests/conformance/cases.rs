@@ -14,6 +14,7 @@ mod ignored_roots;
 mod include;
 mod kinds;
 mod large_files;
+mod later_commits;
 mod modes;
 mod names;
 mod own_repository;
@@ -47,6 +48,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         include::CASES,
         kinds::CASES,
         large_files::CASES,
+        later_commits::CASES,
         modes::CASES,
         names::CASES,
         own_repository::CASES,

@@ -33,6 +33,8 @@ pub(crate) enum Needs {
     Carries,
     /// A backend that shares bytes with the source.
     SharedBytes,
+    /// A backend whose trees stand on sealed ones.
+    SealedParent,
     /// `strace`, to see which files a program opens.
     Trace,
     /// A backend that carries more than a commit, and `strace`.
@@ -57,13 +59,18 @@ impl Case {
             Needs::Donors => backend != Kind::Checkout && !backend.needs_sealed_parent(),
             Needs::Carries | Needs::CarriesAndTrace => backend != Kind::Checkout,
             Needs::SharedBytes => backend.shares_bytes(),
+            Needs::SealedParent => backend.needs_sealed_parent(),
         }
     }
 
     /// What this machine or user lacks for it.
     fn lacks(self) -> Option<&'static str> {
         match self.needs {
-            Needs::Nothing | Needs::Donors | Needs::Carries | Needs::SharedBytes => None,
+            Needs::Nothing
+            | Needs::Donors
+            | Needs::Carries
+            | Needs::SharedBytes
+            | Needs::SealedParent => None,
             Needs::Trace | Needs::CarriesAndTrace => {
                 (!environment::has_program("strace")).then_some("strace is not installed")
             }

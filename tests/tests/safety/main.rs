@@ -1,6 +1,7 @@
 //! What must hold however a run ends, whoever else is at work, and whatever is asked for.
 
 mod crash;
+mod eviction;
 mod hooks;
 mod leftovers;
 mod misuse;

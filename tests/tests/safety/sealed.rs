@@ -11,12 +11,11 @@ use fwt_tests::binary::Made;
 use fwt_tests::environment::succeed;
 use fwt_tests::{Answer, Filesystem, Repository, Sandbox};
 
-use crate::crash::faults::{count, run};
 use crate::mount::can_mount;
 use crate::scene::Scene;
 
 /// A scene for each file system that overlays can be on; none where nothing can be mounted.
-fn overlay_scenes() -> Vec<Scene> {
+pub(crate) fn overlay_scenes() -> Vec<Scene> {
     if !can_mount() {
         return Vec::new();
     }
@@ -211,93 +210,4 @@ fn of_many_creates_at_once_one_seals() {
     let names: Vec<_> = entries.map(|entry| entry.expect("it can be read").file_name()).collect();
     assert_eq!(names.len(), 2, "a sealed tree and its lock: {names:?}");
     scene.assert_nothing("after the removals");
-}
-
-/// Each is killed over a commit that was never sealed.
-fn killed_while_sealing(scene: &Scene, backend: &str) {
-    const STEP: u64 = 6;
-    let faulty = scene.sandbox.fwt_with_faults();
-    let arguments = ["create", "t", "--backend", backend];
-    let calls = count(&faulty, scene.root(), &arguments);
-    scene.fwt().run(scene.root(), ["rm", "t"]).success();
-    for nth in (1..=calls).step_by(usize::try_from(STEP).expect("small")) {
-        scene.source.write("file", format!("before call {nth}\n"));
-        scene.source.commit("again");
-        scene.source.settle();
-        let killed = run(&faulty, scene.root(), &arguments, &format!("abort:{nth}"));
-        let rows = scene.fwt().list_all(scene.root());
-        // It may have been killed when all was done and only the answer was missing.
-        if killed.code == Some(0) || rows.iter().any(|row| row["state"] == "held") {
-            scene.fwt().run(scene.root(), ["rm", "t"]).success();
-            continue;
-        }
-        if nth.is_multiple_of(2 * STEP) {
-            let repaired = scene.fwt().run(scene.root(), ["doctor", "--fix"]).success();
-            let debris = repaired["debris"].as_array().expect("a list");
-            assert!(debris.iter().all(|one| one["is_repaired"] == true), "call {nth}: {repaired}");
-            scene.assert_nothing(&format!("killed at call {nth}"));
-        }
-        let second = scene.fwt().run(scene.root(), arguments).success();
-        let tree = scene.sandbox.existing(second["path"].as_str().expect("a path"));
-        assert_eq!(tree.git(["status", "--porcelain"]), "", "call {nth}");
-        assert_eq!(tree.git(["diff-files", "--name-only"]), "", "call {nth}");
-        let text = fs::read_to_string(tree.path("file")).expect("it is tracked");
-        assert_eq!(text, format!("before call {nth}\n"));
-        scene.fwt().run(scene.root(), ["rm", "t"]).success();
-    }
-    let sound = scene.fwt().run(scene.root(), ["doctor"]).success();
-    assert_eq!(sound["debris"].as_array().map(Vec::len), Some(0), "{sound}");
-}
-
-/// Each is killed over an ignored directory that was never sealed as it is.
-#[test]
-fn case_b32_killed_while_sealing_an_ignored_directory() {
-    const TRIALS: usize = 14;
-    let Some(scene) = overlay_scenes().into_iter().next() else { return };
-    for number in 0..70 {
-        scene.source.write(format!("target/deep/{number}"), "made\n");
-    }
-    let faulty = scene.sandbox.fwt_with_faults();
-    let arguments = ["create", "t", "--backend", "overlay", "--carry", "all"];
-    let calls = count(&faulty, scene.root(), &arguments);
-    scene.fwt().run(scene.root(), ["rm", "t"]).success();
-    let step = usize::try_from(calls).expect("small") / TRIALS + 1;
-    for nth in (1..=calls).step_by(step) {
-        scene.source.write("target/deep/0", format!("before call {nth}\n"));
-        let killed = run(&faulty, scene.root(), &arguments, &format!("abort:{nth}"));
-        let rows = scene.fwt().list_all(scene.root());
-        if killed.code == Some(0) || rows.iter().any(|row| row["state"] == "held") {
-            scene.fwt().run(scene.root(), ["rm", "t"]).success();
-            continue;
-        }
-        if nth.is_multiple_of(2) {
-            let repaired = scene.fwt().run(scene.root(), ["doctor", "--fix"]).success();
-            let debris = repaired["debris"].as_array().expect("a list");
-            assert!(debris.iter().all(|one| one["is_repaired"] == true), "call {nth}: {repaired}");
-            scene.assert_nothing(&format!("killed at call {nth}"));
-        }
-        let second = scene.fwt().run(scene.root(), arguments).success();
-        let tree = scene.sandbox.existing(second["path"].as_str().expect("a path"));
-        let text = fs::read_to_string(tree.path("target/deep/0")).expect("it was carried");
-        assert_eq!(text, format!("before call {nth}\n"));
-        assert_eq!(fs::read_dir(tree.path("target/deep")).expect("it was carried").count(), 70);
-        scene.fwt().run(scene.root(), ["rm", "t"]).success();
-    }
-    let sound = scene.fwt().run(scene.root(), ["doctor"]).success();
-    assert_eq!(sound["debris"].as_array().map(Vec::len), Some(0), "{sound}");
-}
-
-#[test]
-fn case_b32_killed_while_sealing_for_an_overlay() {
-    let scenes = overlay_scenes();
-    if let Some(scene) = scenes.first() {
-        killed_while_sealing(scene, "overlay");
-    }
-}
-
-#[test]
-fn case_b32_killed_while_sealing_a_subvolume() {
-    if let Some(sandbox) = Sandbox::on(Filesystem::Btrfs) {
-        killed_while_sealing(&Scene::within(sandbox), "btrfs");
-    }
 }

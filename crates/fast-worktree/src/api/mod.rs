@@ -5,6 +5,7 @@ mod error;
 mod path;
 mod request;
 mod response;
+mod sealed;
 
 pub use checkpoint::{
     BeginCheckpointRequest, ChangedPath, Checkpoint, CheckpointState, CollectCheckpointsRequest,
@@ -24,6 +25,10 @@ pub use response::{
     AttachResponse, Attached, BackendHealth, Base, Carried, Debris, DebrisKind, DoctorResponse,
     HookName, HookOutcome, HookReport, LeaseInfo, ListResponse, PassedOver, RemoveResponse,
     Response, Skipped, State, Stats, TrustResponse, Worktree,
+};
+pub use sealed::{
+    DiskUsageRequest, DiskUsageResponse, SealRequest, SealResponse, SealedCommit, SealedUsage,
+    StoreUsage, WorktreeUsage,
 };
 
 /// What every front end calls: in process a [`crate::Service`].

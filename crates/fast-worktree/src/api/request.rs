@@ -4,11 +4,11 @@ use backend::Kind;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::WirePath;
 use super::checkpoint::{
     BeginCheckpointRequest, CollectCheckpointsRequest, DiffCheckpointsRequest,
     EndCheckpointRequest, ListCheckpointsRequest, RecordWritesRequest, ShowCheckpointRequest,
 };
+use super::{DiskUsageRequest, SealRequest, WirePath};
 
 /// What can be asked, named by its verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -26,6 +26,10 @@ pub enum Request {
     Doctor(DoctorRequest),
     /// Mount what should be mounted and is not.
     Attach(AttachRequest),
+    /// Seal commits ahead of any worktree.
+    Seal(SealRequest),
+    /// Say what the stores hold.
+    DiskUsage(DiskUsageRequest),
     /// Trust a source's configuration file, or no more.
     Trust(TrustRequest),
     /// Record the beginning of a prompt.

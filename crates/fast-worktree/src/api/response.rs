@@ -8,7 +8,7 @@ use super::checkpoint::{
     Checkpoint, CollectCheckpointsResponse, DiffCheckpointsResponse, ListCheckpointsResponse,
     ShowCheckpointResponse,
 };
-use super::{ApiError, Carry, Mode, WirePath};
+use super::{ApiError, Carry, DiskUsageResponse, Mode, SealResponse, WirePath};
 
 /// An answer: the bare object of its verb.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -16,6 +16,10 @@ use super::{ApiError, Carry, Mode, WirePath};
 pub enum Response {
     /// The worktree that was made or asked about.
     Worktree(Box<Worktree>),
+    /// What the stores hold.
+    DiskUsage(DiskUsageResponse),
+    /// What is sealed now.
+    Sealed(SealResponse),
     /// The worktrees.
     List(ListResponse),
     /// What was removed.
@@ -319,8 +323,10 @@ pub enum DebrisKind {
     Detached,
     /// A row whose tree and registration are gone.
     Gone,
-    /// A sealed tree whose maker died.
+    /// A sealed tree whose maker died, or who was removing it.
     HalfSealed,
+    /// A sealed tree that is kept for a worktree that is gone.
+    StaleName,
     /// A row whose tree is gone and whose registration is there.
     Missing,
     /// A tree of ours without a row.

@@ -95,25 +95,48 @@ impl Service {
         content: Content<'_>,
         place: GitPlace<'_>,
     ) -> Result<Finished, ApiError> {
-        let Content { plan, index, filters, .. } = content;
-        let mut for_git = plan.for_git.clone();
+        let for_git = self.write_rest(tree, listed, content, place)?;
+        let (stamps, stats) = self.stamp(tree, content.index, listed, &for_git)?;
+        let provisioned = provisioned(content.index, &stamps);
+        Ok(Finished { stats, provisioned, index: stamps.apply(content.index.clone())? })
+    }
+
+    /// Has git write what the source could not give, and says which entries these were.
+    pub(crate) fn write_rest(
+        &self,
+        tree: &Path,
+        listed: &Listed,
+        content: Content<'_>,
+        place: GitPlace<'_>,
+    ) -> Result<Vec<u32>, ApiError> {
+        let mut for_git = content.plan.for_git.clone();
         for_git.extend(listed.rejected.iter().map(|(number, _)| *number));
         for_git.sort_unstable();
-        self.write_by_git(place, tree, (index, &for_git), filters)?;
+        self.write_by_git(place, tree, (content.index, &for_git), content.filters)?;
         tracing::debug!(files = for_git.len(), "git has written the rest");
+        Ok(for_git)
+    }
+
+    /// The stamps of files that were written just now.
+    pub(crate) fn stamp(
+        &self,
+        tree: &Path,
+        index: &Index,
+        listed: &Listed,
+        for_git: &[u32],
+    ) -> Result<(Stamps, Stats), ApiError> {
         let dir = fs_sys::open_dir(tree)?;
         let mut stamps = Stamps::new(index.len());
         stamps.add_copied(&dir, index, &listed.copied, self.now())?;
-        stamps.add_written(&dir, index, &for_git, self.now())?;
+        stamps.add_written(&dir, index, for_git, self.now())?;
         let stats = Stats {
             files: stamps.stats.iter().flatten().count() as u64,
             files_from_git: for_git.len() as u64,
             bytes_cloned: listed.bytes.cloned,
             bytes_copied: listed.bytes.copied,
-            bytes_from_git: bytes_of(&stamps, &for_git),
+            bytes_from_git: bytes_of(&stamps, for_git),
         };
-        let provisioned = provisioned(index, &stamps);
-        Ok(Finished { stats, provisioned, index: stamps.apply(index.clone())? })
+        Ok((stamps, stats))
     }
 
     /// Lets git write the entries that the source could not give. An index of its own serves it, so

@@ -19,6 +19,7 @@ use super::tracked::Tracked;
 use super::{filters, over_sealed};
 use crate::api::{ApiError, Code, Include};
 use crate::chain::{self, Choice, Rules, Rung};
+use crate::limits::Limits;
 use crate::manifest::Provisioned;
 use crate::place::{self, Store};
 use crate::seal::Held;
@@ -34,6 +35,8 @@ pub(crate) struct Order<'a> {
     /// What `source` was opened as.
     pub(crate) opened: &'a Source,
     pub(crate) stores: Store<'a>,
+    /// What may stay sealed.
+    pub(crate) limits: Limits,
 }
 
 impl Order<'_> {
@@ -70,7 +73,8 @@ impl Service {
         }
         let Inputs { found, target, .. } =
             read.map_or_else(|| self.read_inputs(order, &scratch), Ok)?;
-        let wanted = Wanted { index: &target.index, lfs: order.rules.request.lfs };
+        let lfs = order.rules.request.lfs;
+        let wanted = Wanted { index: &target.index, numbers: None, lfs };
         let plan = plan::divide(git, source, found.as_ref(), &wanted, &scratch)?;
         tracing::debug!(copied = plan.manifest.len(), by_git = plan.for_git.len(), "planned");
         let admin = self.register(order, rung, making, &making.own_repository())?;

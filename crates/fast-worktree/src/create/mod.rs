@@ -34,8 +34,9 @@ pub(crate) use self::make::{Order, sample_file};
 use self::making::Making;
 pub(crate) use self::making::discard;
 pub(crate) use self::over_sealed::copy_file;
-pub(crate) use self::plan::Wanted;
+pub(crate) use self::plan::{Wanted, names_attributes};
 use self::start::Start;
+pub(crate) use self::start::resolve;
 use crate::api::{
     ApiError, Base, Carry, Code, CowPolicy, CreateRequest, HookOutcome, Lfs, Mode as WireMode,
     TreeOwner, Worktree,
@@ -71,7 +72,7 @@ impl Service {
         }
         let task = match &source {
             Source::Checkout(checkout) => {
-                Task::Commit(checkout, start::resolve(&self.git, checkout, request)?)
+                Task::Commit(checkout, resolve(&self.git, checkout, request)?)
             }
             Source::Plain(directory) => {
                 directory.require_possible(request)?;
@@ -90,7 +91,9 @@ impl Service {
         let rules = Rules { request, backends: configuration.backends.as_deref() };
         let made = match &task {
             Task::Commit(checkout, start) => {
-                let order = Order { rules, source: checkout, start, opened: &source, stores };
+                let limits = configuration.sealed;
+                let order =
+                    Order { rules, source: checkout, start, opened: &source, stores, limits };
                 self.make(&order, &mut making)
             }
             Task::Copy(directory) => self.make_plain(rules, directory, &mut making),

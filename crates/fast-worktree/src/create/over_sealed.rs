@@ -63,7 +63,7 @@ impl Service {
         };
         making.row().sealed = Some(held.directory.clone());
         making.save()?;
-        held.add_tree(making.row().id)?;
+        held.add_tree(making.row().id, &self.settings.home)?;
         let private = private_dir(&held.directory, making.row());
         fs_sys::make_dirs(private.parent().unwrap_or(&private), FileMode(0o700))?;
         let parent = Parent::Sealed { sealed: &held.sealed, private: &private };

@@ -36,7 +36,20 @@ pub(crate) struct SourceIndex {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Wanted<'a> {
     pub(crate) index: &'a Index,
+    /// Numbers of the entries that are wanted, in order; all of them if `None`.
+    pub(crate) numbers: Option<&'a [u32]>,
     pub(crate) lfs: Lfs,
+}
+
+impl<'a> Wanted<'a> {
+    fn entries(&self) -> impl Iterator<Item = (u32, Entry<'a>)> {
+        let Self { index, numbers, .. } = *self;
+        let count = numbers.map_or(index.len(), <[u32]>::len);
+        (0..count).zip(0_u32..).map(move |(position, number)| {
+            let number = numbers.map_or(number, |numbers| numbers[position]);
+            (number, index.entry(number as usize))
+        })
+    }
 }
 
 /// What to make: entries with a donor, and entries for git to write.
@@ -131,7 +144,7 @@ pub(crate) fn divide<'a>(
         for_git: Vec::new(),
     };
     let mut donors = found.iter().flat_map(|found| found.index.iter()).peekable();
-    for (number, wanted) in (0_u32..).zip(target.iter()) {
+    for (position, (number, wanted)) in wanted.entries().enumerate() {
         if wanted.flags.is_skip_worktree() || wanted.mode == Mode::SparseDirectory {
             continue;
         }
@@ -146,7 +159,7 @@ pub(crate) fn divide<'a>(
         let donor = donors
             .peek()
             .filter(|_| keeps_links || wanted.mode != Mode::Symlink)
-            .and_then(|found| Donor::matching(&wanted, found, proofs.of_entry(number, &wanted)?));
+            .and_then(|found| Donor::matching(&wanted, found, proofs.of_entry(position, &wanted)?));
         match donor {
             Some(donor) if plan.manifest.push(wanted.path, number) => {
                 plan.gate.donors[number as usize] = Some(donor);
@@ -161,7 +174,7 @@ pub(crate) fn divide<'a>(
 enum Proofs {
     /// No conversion applies anywhere.
     Verbatim,
-    /// By number of the entry.
+    /// For each entry that is wanted.
     ByEntry(Vec<Option<Proof>>),
 }
 
@@ -175,10 +188,10 @@ impl Proofs {
     ) -> Result<Self, ApiError> {
         let target = wanted.index;
         let settings = Settings::of(&source.config);
-        if !settings.converts_by_default() && !has_attributes(git, source, found, target)? {
+        if !settings.converts_by_default() && !has_attributes(git, source, found, wanted)? {
             return Ok(Self::Verbatim);
         }
-        let paths: Vec<&[u8]> = target.iter().map(|entry| entry.path).collect();
+        let paths: Vec<&[u8]> = wanted.entries().map(|(_, entry)| entry.path).collect();
         let index = scratch.directory.join("index.attributes");
         fs_sys::write_new(&index, target.bytes(), FileMode(0o600))?;
         let in_tree = context(source, scratch, &index);
@@ -200,12 +213,12 @@ impl Proofs {
     }
 
     /// `None` if no donor will do.
-    fn of_entry(&self, number: u32, entry: &Entry<'_>) -> Option<Proof> {
+    fn of_entry(&self, position: usize, entry: &Entry<'_>) -> Option<Proof> {
         match self {
             // A link's target is never converted.
             _ if entry.mode == Mode::Symlink => Some(Proof::Stat),
             Self::Verbatim => Some(Proof::Stat),
-            Self::ByEntry(proofs) => proofs[number as usize],
+            Self::ByEntry(proofs) => proofs[position],
         }
     }
 }
@@ -227,15 +240,11 @@ fn has_attributes(
     git: &Git,
     source: &Checkout,
     found: Option<&SourceIndex>,
-    target: &Index,
+    wanted: &Wanted<'_>,
 ) -> Result<bool, ApiError> {
-    const NAME: &str = ".gitattributes";
-    let is_named = |entry: Entry<'_>| {
-        entry.path.ends_with(NAME.as_bytes())
-            && (entry.path.len() == NAME.len()
-                || entry.path[entry.path.len() - NAME.len() - 1] == b'/')
-    };
-    let mut in_indexes = target.iter().chain(found.iter().flat_map(|found| found.index.iter()));
+    let mut in_indexes =
+        wanted.index.iter().chain(found.iter().flat_map(|found| found.index.iter()));
+    let is_named = |entry: Entry<'_>| names_attributes(entry.path);
     if source.config.value("core.attributesfile").is_some() || in_indexes.any(is_named) {
         return Ok(true);
     }
@@ -245,14 +254,28 @@ fn has_attributes(
             return Ok(true);
         }
     }
-    let directories: HashSet<&[u8]> = target.iter().map(|entry| parent(entry.path)).collect();
+    let mut directories: HashSet<&[u8]> = HashSet::from([&[][..]]);
+    for (_, entry) in wanted.entries() {
+        let mut directory = parent(entry.path);
+        while directories.insert(directory) {
+            directory = parent(directory);
+        }
+    }
     for directory in directories {
         let directory = source.root.join(OsStr::from_bytes(directory));
-        if is_file(&directory.join(NAME))? {
+        if is_file(&directory.join(ATTRIBUTES))? {
             return Ok(true);
         }
     }
     Ok(false)
+}
+
+const ATTRIBUTES: &str = ".gitattributes";
+
+/// Whether it is the path of a file with attributes.
+pub(crate) fn names_attributes(path: &[u8]) -> bool {
+    let above = path.strip_suffix(ATTRIBUTES.as_bytes());
+    above.is_some_and(|above| above.is_empty() || above.ends_with(b"/"))
 }
 
 fn is_file(path: &Path) -> Result<bool, ApiError> {

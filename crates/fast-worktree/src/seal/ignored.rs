@@ -6,13 +6,14 @@
 
 use std::path::{Path, PathBuf};
 
-use backend::{Difference, Sealed};
+use backend::Difference;
 use blake3::Hasher;
 use copy_engine::{Existing, Filter, Ladder, Method, Options, Verdict, copy_tree};
 use fs_sys::{Dir, Kind, Mode, Sharing, Stat};
 use walk::Ignore;
 
-use super::{Held, Image, KEY_LENGTH, RECORD, Record, TREE, TREES, VERSION, load, make};
+use super::record::{Content, Record, load};
+use super::{Held, Image, KEY_LENGTH, TREE, TREES, make};
 use crate::api::{ApiError, Code, Stats};
 use crate::create::copy_file;
 use crate::manifest;
@@ -87,9 +88,12 @@ impl Service {
         let stack = self.hold(&directory, |part| {
             fill_stack(head, image, (ignored, &layers), &part.join(TREE))?;
             copy_file(&head.directory.join(manifest::FILE_NAME), &part.join(manifest::FILE_NAME))?;
-            let (files, bytes) = parts()
-                .fold((0, 0), |(files, bytes), held| (files + held.files, bytes + held.bytes));
-            Ok(Some(Filled { below: layers.clone(), files, bytes }))
+            let total = parts().fold(Content::default(), |sum, held| Content {
+                files: sum.files + held.files,
+                bytes: sum.bytes + held.bytes,
+            });
+            let below = parts().flat_map(|held| held.layers.clone()).collect();
+            Ok(Some(Filled { below, total, own: Content::default() }))
         })?;
         stack.ok_or_else(|| ApiError::new(Code::Failed, "a stack was not made"))
     }
@@ -104,9 +108,8 @@ impl Service {
         let mut made = None;
         loop {
             let shared = self.wait_for(&lock, Sharing::Shared)?;
-            if let Some(Record { sealed, files, bytes, .. }) = load(directory)? {
-                let directory = directory.to_owned();
-                return Ok(Some(Held { directory, sealed, files, bytes, made, _lock: shared }));
+            if let Some(record) = load(directory)? {
+                return Ok(Some(Held::new(directory.to_owned(), record, made, shared)));
             }
             drop(shared);
             let alone = self.wait_for(&lock, Sharing::Exclusive)?;
@@ -162,15 +165,16 @@ impl Service {
             }
         }
         let bytes = copied.files.iter().map(|file| file.stat.size).sum();
-        Ok(Some(Filled { below: Vec::new(), files: copied.files.len() as u64, bytes }))
+        let own = Content { files: copied.files.len() as u64, bytes };
+        Ok(Some(Filled { below: Vec::new(), total: own, own }))
     }
 }
 
-/// What was put into a sealed directory: files, their bytes, and the layers below its own.
+/// What is in a sealed directory, what of it is in its own layer, and whose layers are below that.
 struct Filled {
-    below: Vec<PathBuf>,
-    files: u64,
-    bytes: u64,
+    below: Vec<String>,
+    total: Content,
+    own: Content,
 }
 
 /// Where a sealed directory is until it is whole.
@@ -193,14 +197,11 @@ fn make_directory(
     for name in [TREE, TREES] {
         fs_sys::make_dir(&part.join(name), Mode(0o700))?;
     }
-    let Some(Filled { below, files, bytes }) = fill(part)? else { return Ok(None) };
+    let Some(Filled { below, total, own }) = fill(part)? else { return Ok(None) };
     fs_sys::rename_noreplace(part, directory)?;
-    let layers = [directory.join(TREE)].into_iter().chain(below).collect();
-    let record = Record { version: VERSION, sealed: Sealed { layers }, files, bytes };
-    let json = serde_json::to_vec_pretty(&record)
-        .map_err(|error| ApiError::new(Code::Failed, format!("cannot seal: {error}")))?;
-    let beside = "sealed.json.new".as_ref();
-    fs_sys::replace_file(&directory.join(RECORD), beside, &json, Mode(0o600))?;
+    let layers = super::name_of(directory).into_iter().chain(below).collect();
+    // No commit is sealed over it.
+    Record::new(String::new(), layers, total, own).write(directory)?;
     Ok(Some(()))
 }
 

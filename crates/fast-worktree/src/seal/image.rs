@@ -1,13 +1,15 @@
 //! What a sealed tree holds, for comparing a source with it: its files and its directories.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 
 use fs_sys::{Dir, ErrorKind, Mode, Stat};
+use git_cli::index::Index;
 use walk::{Descend, Directory, Entry, Visitor, walk};
 
-use super::Held;
+use super::compare::Comparison;
+use super::{Held, TREE};
 use crate::api::ApiError;
 use crate::create::as_path;
 use crate::manifest::{self, Provisioned};
@@ -60,6 +62,45 @@ pub(super) fn record_directories(source: &Dir, tree: &Dir, part: &Path) -> Resul
     let new_visitor = || Recorder { source, found: Vec::new() };
     let recorders = walk(tree, copy_engine::default_workers(), new_visitor)?;
     let mut all: Vec<Provisioned> = recorders.into_iter().flat_map(|one| one.found).collect();
+    all.sort_by(|a, b| a.path.cmp(&b.path));
+    Ok(fs_sys::write_new(&part.join(DIRECTORIES), &manifest::encode(&all), Mode(0o600))?)
+}
+
+/// The same of a tree that differs from the one in `base`: those in which something changed are looked at, and
+/// the others are as they were.
+pub(super) fn record_changed(
+    (base, part): (&Path, &Path),
+    target: &Index,
+    comparison: &Comparison,
+) -> Result<(), ApiError> {
+    let recorded = base.join(DIRECTORIES);
+    if !fs_sys::exists(&recorded)? {
+        return Ok(());
+    }
+    let written = comparison.written.iter().map(|number| target.entry(*number as usize));
+    let (mut changed, mut touched) = (HashSet::new(), BTreeSet::new());
+    for path in
+        written.map(|entry| as_path(entry.path)).chain(comparison.gone.iter().map(|path| &**path))
+    {
+        changed.insert(path);
+        touched.extend(path.ancestors());
+    }
+    let tree = fs_sys::open_dir(&part.join(TREE))?;
+    let mut all = manifest::load(&recorded)?;
+    all.retain(|directory| {
+        let path = as_path(&directory.path);
+        !touched.contains(path) && !path.ancestors().any(|above| changed.contains(above))
+    });
+    for path in touched.iter().filter(|path| !path.as_os_str().is_empty()) {
+        match tree.open_beneath(path) {
+            Ok(dir) => {
+                let path = path.as_os_str().as_bytes().to_vec();
+                all.push(Provisioned { path, stat: dir.stat()?, content: None });
+            }
+            Err(error) if is_no_directory(&error) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
     all.sort_by(|a, b| a.path.cmp(&b.path));
     Ok(fs_sys::write_new(&part.join(DIRECTORIES), &manifest::encode(&all), Mode(0o600))?)
 }

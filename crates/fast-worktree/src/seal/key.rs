@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use backend::Kind;
 use blake3::Hasher;
 use fs_sys::ErrorKind;
 use git_cli::object::ObjectId;
@@ -26,17 +27,27 @@ const SETTINGS: [&str; 12] = [
     "core.sharedrepository",
 ];
 
-/// The key of a tree, as the name of a directory. A setting that is missing here would give a tree bytes
-/// that a checkout under the new setting does not have.
+/// What a sealed tree is found by.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Key {
+    /// All but the tree of files: a later commit of the same family is sealed as what differs.
+    pub(super) family: String,
+    /// The whole of it, as the name of a directory.
+    pub(super) name: String,
+}
+
+/// The key of a tree. A setting that is missing here would give a tree bytes that a checkout under the new
+/// setting does not have.
 pub(super) fn of(
     environment: &Environment,
     source: &Checkout,
-    tree: ObjectId,
+    (tree, kind): (ObjectId, Kind),
     lfs: Lfs,
-) -> Result<String, ApiError> {
-    let mut hasher = Hasher::new_derive_key("fwt sealed tree 1");
+) -> Result<Key, ApiError> {
+    let mut hasher = Hasher::new_derive_key("fwt sealed family 1");
     put(&mut hasher, source.identity.to_string().as_bytes());
-    put(&mut hasher, tree.to_string().as_bytes());
+    // A subvolume can be a layer too, but a directory is no parent of a snapshot.
+    put(&mut hasher, &[u8::from(kind == Kind::Btrfs)]);
     put(&mut hasher, &[u8::from(lfs == Lfs::Pointer)]);
     put_config(&mut hasher, &source.config);
     for path in attribute_files(environment, source) {
@@ -45,8 +56,15 @@ pub(super) fn of(
     if source.is_sparse() {
         put_file(&mut hasher, &source.repository.git_dir.join("info/sparse-checkout"))?;
     }
-    let hash = hasher.finalize().to_hex();
-    Ok(hash[..LENGTH].to_owned())
+    let family = text_of(&hasher);
+    let mut hasher = Hasher::new_derive_key("fwt sealed tree 2");
+    put(&mut hasher, family.as_bytes());
+    put(&mut hasher, tree.to_string().as_bytes());
+    Ok(Key { family, name: text_of(&hasher) })
+}
+
+fn text_of(hasher: &Hasher) -> String {
+    hasher.finalize().to_hex()[..LENGTH].to_owned()
 }
 
 /// Hexadecimal digits of a key: 160 bits, like git's own names.

@@ -2,30 +2,43 @@
 //!
 //! `<store>/sealed/<key>/` holds the files (`tree`), an index whose stat data is valid for them (`index`),
 //! the manifest that removals compare with, and last of all `sealed.json`: without it nothing is sealed.
-//! `trees/` names the worktrees that stand on it, one empty file each, whatever `FWT_HOME` they belong to.
+//! A later commit is sealed as what differs ([`compare`], [`difference`]): a layer over the layers of
+//! another, or a snapshot of another in which that was changed.
+//! `trees/` names the worktrees that stand on it, one file each, whatever `FWT_HOME` they belong to.
 //! A lock beside it is held shared while a tree is made on it, and alone while it is made or removed.
 
+mod ahead;
+mod base;
+mod compare;
 mod debris;
+mod difference;
+mod evict;
 mod ignored;
 mod image;
 mod key;
 mod make;
+mod record;
+mod standing;
+mod usage;
 
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use backend::{Kind, Sealed};
-use fs_sys::{ErrorKind, FileLock, Mode, Sharing, try_lock};
-use pool_db::WorktreeId;
-use serde::{Deserialize, Serialize};
+use fs_sys::{FileLock, Mode, Sharing, Time, try_lock};
 
 pub(crate) use self::debris::{half_sealed, remove_half_sealed};
+pub(crate) use self::evict::{evict, sweep_locks};
 pub(crate) use self::ignored::IgnoredRoot;
 pub(crate) use self::image::Image;
 use self::key::LENGTH as KEY_LENGTH;
-use crate::api::{ApiError, Code, Stats};
+use self::record::{Content, Record};
+pub(crate) use self::standing::{remove_stale, remove_tree_of, stale_names};
+pub(crate) use self::usage::usage;
+use crate::api::{ApiError, Stats};
 use crate::create::Order;
+use crate::limits::Limits;
 use crate::manifest::{self, Provisioned};
 use crate::place;
 use crate::service::Service;
@@ -33,22 +46,13 @@ use crate::service::Service;
 /// How often a lock is tried for.
 const POLL: Duration = Duration::from_millis(10);
 
-/// What `sealed.json` says.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-struct Record {
-    version: u32,
-    sealed: Sealed,
-    files: u64,
-    bytes: u64,
-}
-
-const VERSION: u32 = 1;
-
 /// A sealed tree that stays as long as this is held.
 #[derive(Debug)]
 pub(crate) struct Held {
     pub(crate) directory: PathBuf,
     pub(crate) sealed: Sealed,
+    /// The same by the names of the sealed trees that they are of.
+    layers: Vec<String>,
     /// Files and links in it, and their bytes.
     pub(crate) files: u64,
     pub(crate) bytes: u64,
@@ -67,29 +71,43 @@ impl Service {
     ) -> Result<Held, ApiError> {
         let Order { rules, source, start, .. } = order;
         let environment = &self.settings.environment;
-        let key = key::of(environment, source, start.revision.tree, rules.request.lfs)?;
-        let parent = store.join("sealed");
+        let what = (start.revision.tree, kind);
+        let key = key::of(environment, source, what, rules.request.lfs)?;
+        let parent = store.join(SEALED);
         if !fs_sys::exists(&parent)? {
             place::mark(store)?;
             fs_sys::make_dirs(&parent, Mode(0o700))?;
         }
-        // A subvolume can be a layer too, but a directory is no parent of a snapshot.
-        let name = if kind == Kind::Btrfs { format!("{key}-subvolume") } else { key };
-        let directory = parent.join(&name);
-        let lock = parent.join(format!("{name}.lock"));
+        let directory = parent.join(&key.name);
+        let lock = lock_of(&directory);
         let mut made = None;
         loop {
             let shared = self.wait_for(&lock, Sharing::Shared)?;
-            if let Some(record) = load(&directory)? {
-                let Record { sealed, files, bytes, .. } = record;
-                return Ok(Held { directory, sealed, files, bytes, made, _lock: shared });
+            if let Some(record) = record::load(&directory)? {
+                if made.is_some() {
+                    self.make_room(store, order.limits);
+                }
+                return Ok(Held::new(directory, record, made, shared));
             }
             drop(shared);
             let alone = self.wait_for(&lock, Sharing::Exclusive)?;
-            if load(&directory)?.is_none() {
-                made = Some(self.make_sealed(order, kind, &directory)?);
+            if record::load(&directory)?.is_none() {
+                match self.make_sealed(order, (kind, &key), &directory) {
+                    Ok(stats) => made = Some(stats),
+                    Err(error) => {
+                        alone.remove(&lock)?;
+                        return Err(error);
+                    }
+                }
             }
-            drop(alone);
+        }
+    }
+
+    /// Removes what is over the limits now that one more is sealed, as far as that
+    /// can be done: the sealed tree is good whether it can or not.
+    fn make_room(&self, store: &Path, limits: Limits) {
+        if let Err(error) = evict(store, limits, (&self.settings.home, self.now())) {
+            tracing::warn!(%error, "nothing can be evicted");
         }
     }
 
@@ -105,10 +123,10 @@ impl Service {
 }
 
 impl Held {
-    /// Writes down that a worktree stands on it. Before its first file, so that a crash leaves a name too
-    /// many rather than one too few.
-    pub(crate) fn add_tree(&self, id: WorktreeId) -> Result<(), ApiError> {
-        Ok(fs_sys::write_new(&name_of(&self.directory, id), b"", Mode(0o600))?)
+    fn new(directory: PathBuf, record: Record, made: Option<Stats>, lock: FileLock) -> Self {
+        let sealed = record.sealed(&directory);
+        let Content { files, bytes } = record.total;
+        Self { directory, sealed, layers: record.layers, files, bytes, made, _lock: lock }
     }
 
     /// Its index.
@@ -117,21 +135,27 @@ impl Held {
     }
 }
 
+/// Where sealed trees are in a store.
+const SEALED: &str = "sealed";
+
 const INDEX: &str = "index";
 const TREE: &str = "tree";
 const TREES: &str = "trees";
-const RECORD: &str = "sealed.json";
 
-fn name_of(directory: &Path, id: WorktreeId) -> PathBuf {
-    directory.join(TREES).join(id.as_str())
+/// The lock of a sealed tree, by its directory or the one it is made in.
+fn lock_of(directory: &Path) -> PathBuf {
+    directory.with_extension("lock")
 }
 
-/// Writes down that the worktree is gone.
-pub(crate) fn remove_tree_of(directory: &Path, id: WorktreeId) -> Result<(), ApiError> {
-    match fs_sys::remove_file(&name_of(directory, id)) {
-        Err(error) if error.kind != ErrorKind::NotFound => Err(error.into()),
-        _ => Ok(()),
-    }
+/// The name of the directory, by which others know it.
+fn name_of(directory: &Path) -> Option<String> {
+    directory.file_name().map(|name| name.to_string_lossy().into_owned())
+}
+
+/// When a tree was last put on it, or taken from it; where that cannot be told, long ago.
+fn last_used(directory: &Path) -> Time {
+    let found = fs_sys::stat(&directory.join(TREES));
+    found.map_or(Time { seconds: 0, nanos: 0 }, |stat| stat.mtime)
 }
 
 /// What was provisioned in a tree that stands on the sealed tree in `directory`.
@@ -141,22 +165,5 @@ pub(crate) fn provisioned(directory: &Path) -> Result<Vec<Provisioned>, ApiError
 
 /// The layers of the sealed tree in `directory`; `None` if there is none.
 pub(crate) fn layers(directory: &Path) -> Result<Option<Sealed>, ApiError> {
-    Ok(load(directory)?.map(|record| record.sealed))
-}
-
-fn load(directory: &Path) -> Result<Option<Record>, ApiError> {
-    let path = directory.join(RECORD);
-    let json = match fs_sys::read_file(&path) {
-        Ok(json) => json,
-        Err(error) if error.kind == ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    let damaged =
-        |why: String| ApiError::new(Code::Failed, format!("{} is damaged: {why}", path.display()));
-    let record: Record =
-        serde_json::from_slice(&json).map_err(|error| damaged(error.to_string()))?;
-    if record.version != VERSION {
-        return Err(damaged(format!("its version is {}", record.version)));
-    }
-    Ok(Some(record))
+    Ok(record::load(directory)?.map(|record| record.sealed(directory)))
 }

@@ -17,6 +17,8 @@ fn fwt_alone_helps() {
           show         Describe a worktree
           rm           Remove a worktree, unless work would be lost; its branch stays
           attach       Mount worktrees again after a reboot
+          seal         Seal commits, so that the first worktree of each is made in no time
+          du           Say what worktrees and sealed trees take
           doctor       Say what works here, and what is out of order
           checkpoint   Record what each prompt changes in a tree, and compare
           trust        Let the `fwt.toml` of a source name commands, as it is now

@@ -7,5 +7,6 @@ pub(crate) mod faults;
 mod interrupts;
 mod remove;
 mod remove_ways;
+mod sealing;
 mod signals;
 mod ways;

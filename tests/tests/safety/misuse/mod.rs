@@ -42,7 +42,7 @@ fn assert_clean(answer: &Answer, exit: i32, code: &str) {
 }
 
 /// Writes until no more than `free` bytes are left.
-fn fill(path: &Path, free: usize) {
+pub(crate) fn fill(path: &Path, free: usize) {
     let mut file = File::create(path).expect("the file system is ours");
     let block = vec![1; 1 << 20];
     while file.write_all(&block).is_ok() {}
