@@ -203,10 +203,14 @@ pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
     Ok(None)
 }
 
-/// Whether this mount namespace is that of process 1. Told by the mount that `/` is on, since a mount
-/// namespace has mounts of its own; both tables may be read by everybody. A process in a chroot
-/// without a mount at its root sees no such line: unknown.
+/// Whether this mount namespace is that of process 1. Told by its name, or where that may not be read, by
+/// the mount that `/` is on, since a mount namespace has mounts of its own; both tables may be read by
+/// everybody. A process in a chroot without a mount at its root sees no such line: unknown.
 pub fn mount_namespace() -> MountNamespace {
+    let name = |path| crate::read_link_path(Path::new(path)).ok();
+    if let (Some(ours), Some(theirs)) = (name("/proc/self/ns/mnt"), name("/proc/1/ns/mnt")) {
+        return if ours == theirs { MountNamespace::Shared } else { MountNamespace::Private };
+    }
     let root = |path| {
         let table = parse_mount_table(&os::mount_table(path).ok()?);
         table.iter().rev().find(|mounted| mounted.point == Path::new("/")).map(|root| root.id)

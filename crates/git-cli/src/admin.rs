@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use fs_sys::{ErrorKind, Mode};
 
 use crate::object::ObjectId;
-use crate::{Repository, Result};
+use crate::{Repository, Result, files};
 
 /// The directory in the common directory that holds all admin directories.
 pub const ADMIN_PARENT: &str = "worktrees";
@@ -86,6 +86,12 @@ impl Admin {
             Err(error) if error.kind != ErrorKind::NotFound => Err(error.into()),
             _ => Ok(()),
         }
+    }
+
+    /// The commit that HEAD is at, where files say so, those of the refs in `common_dir` included; `None`
+    /// means that git must be asked.
+    pub fn head_commit(&self, common_dir: &Path) -> Option<ObjectId> {
+        files::head_commit(&self.path, common_dir)
     }
 
     /// Where it says the tree is.

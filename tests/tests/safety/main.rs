@@ -2,6 +2,7 @@
 
 mod crash;
 mod hooks;
+mod hot;
 mod leftovers;
 mod misuse;
 mod mount;

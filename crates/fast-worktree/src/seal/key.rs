@@ -26,17 +26,17 @@ const SETTINGS: [&str; 12] = [
     "core.sharedrepository",
 ];
 
-/// The key of a tree, as the name of a directory. A setting that is missing here would give a tree bytes
+/// The key of a commit, as the name of a directory. A setting that is missing here would give a tree bytes
 /// that a checkout under the new setting does not have.
 pub(super) fn of(
     environment: &Environment,
     source: &Checkout,
-    tree: ObjectId,
+    commit: ObjectId,
     lfs: Lfs,
 ) -> Result<String, ApiError> {
-    let mut hasher = Hasher::new_derive_key("fwt sealed tree 1");
+    let mut hasher = Hasher::new_derive_key("fwt sealed tree 2");
     put(&mut hasher, source.identity.to_string().as_bytes());
-    put(&mut hasher, tree.to_string().as_bytes());
+    put(&mut hasher, commit.to_string().as_bytes());
     put(&mut hasher, &[u8::from(lfs == Lfs::Pointer)]);
     put_config(&mut hasher, &source.config);
     for path in attribute_files(environment, source) {

@@ -50,7 +50,8 @@ impl Service {
         fs_sys::make_dir(&scratch_directory, Mode(0o700))?;
         let scratch = plan::Scratch { directory: &scratch_directory };
         let found = plan::source_index(git, source, &scratch)?;
-        let target = plan::target(git, source, found.as_ref(), start.revision.tree, &scratch)?;
+        let tree = start.tree(git, source)?;
+        let target = plan::target(git, source, found.as_ref(), tree, &scratch)?;
         if let Some((reason, detail)) = &target.git_only {
             let text = format!("no sealed tree can be made: {} ({detail})", reason.name());
             return Err(ApiError::new(Code::BackendUnavailable, text)

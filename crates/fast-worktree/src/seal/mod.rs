@@ -11,12 +11,14 @@ mod image;
 mod key;
 mod make;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use backend::{Kind, Sealed};
-use fs_sys::{ErrorKind, FileLock, Mode, Sharing, try_lock};
+use fs_sys::{Dir, ErrorKind, FileLock, Mode, Sharing, try_lock};
 use pool_db::WorktreeId;
 use serde::{Deserialize, Serialize};
 
@@ -67,7 +69,7 @@ impl Service {
     ) -> Result<Held, ApiError> {
         let Order { rules, source, start, .. } = order;
         let environment = &self.settings.environment;
-        let key = key::of(environment, source, start.revision.tree, rules.request.lfs)?;
+        let key = key::of(environment, source, start.commit, rules.request.lfs)?;
         let parent = store.join("sealed");
         if !fs_sys::exists(&parent)? {
             place::mark(store)?;
@@ -142,6 +144,25 @@ pub(crate) fn provisioned(directory: &Path) -> Result<Vec<Provisioned>, ApiError
 /// The layers of the sealed tree in `directory`; `None` if there is none.
 pub(crate) fn layers(directory: &Path) -> Result<Option<Sealed>, ApiError> {
     Ok(load(directory)?.map(|record| record.sealed))
+}
+
+/// Leaves only the paths at which the sealed tree in `directory` may have something.
+pub(crate) fn retain_sealed(directory: &Path, paths: &mut Vec<&[u8]>) -> Result<(), ApiError> {
+    let Some(Sealed { layers }) = layers(directory)? else { return Ok(()) };
+    let layers = layers.iter().map(|layer| fs_sys::open_dir(layer));
+    let layers = layers.collect::<fs_sys::Result<Vec<Dir>>>()?;
+    paths.retain(|path| {
+        layers.iter().any(|layer| may_hold(layer, Path::new(OsStr::from_bytes(path))))
+    });
+    Ok(())
+}
+
+/// Whether a layer has something at the path, be it a mark that hides what is below; when in doubt it has.
+fn may_hold(layer: &Dir, path: &Path) -> bool {
+    let parent = layer.open_beneath(path.parent().unwrap_or(Path::new("")));
+    let found =
+        parent.and_then(|dir| fs_sys::stat_at(dir.at(path.file_name().unwrap_or_default())));
+    !matches!(found, Err(error) if error.kind == ErrorKind::NotFound)
 }
 
 fn load(directory: &Path) -> Result<Option<Record>, ApiError> {
