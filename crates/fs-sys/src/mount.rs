@@ -3,6 +3,8 @@
 //! An overlay is mounted with the options that fwt always wants (see [`Overlay`]), by the best of three
 //! ways that the kernel has ([`Way`]).
 
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
@@ -10,7 +12,7 @@ use rustix::io::Errno;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 pub use crate::mount_table::Mounted;
-use crate::mount_table::parse_mount_table;
+use crate::mount_table::{parse_mount, parse_mount_table};
 use crate::os;
 pub use crate::os::DetachedMount;
 
@@ -177,8 +179,10 @@ pub fn mounts() -> Result<Vec<Mounted>> {
 
 /// The mount that `dir` is on.
 pub fn mount_of(dir: &Dir) -> Result<Option<Mounted>> {
-    let id = os::mount_id(dir)?;
-    Ok(mounts()?.into_iter().find(|mounted| mounted.id == id))
+    let start = format!("{} ", os::mount_id(dir)?);
+    let table = os::mount_table("/proc/self/mountinfo")?;
+    let mut lines = table.split(|byte| *byte == b'\n');
+    Ok(lines.find(|line| line.starts_with(start.as_bytes())).and_then(parse_mount))
 }
 
 /// A process in another mount namespace that has the file system of `mounted` mounted: it keeps it, and
@@ -189,7 +193,11 @@ pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
     for (name, _) in crate::list(Path::new("/proc"))? {
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let process = Path::new("/proc").join(&name);
-        let Ok(namespace) = crate::read_link_path(&process.join("ns/mnt")) else { continue };
+        // By one call for each of many processes.
+        let Ok(namespace) = rustix::fs::readlink(process.join("ns/mnt"), Vec::new()) else {
+            continue;
+        };
+        let namespace = OsString::from_vec(namespace.into_bytes());
         if seen.contains(&namespace) {
             continue;
         }

@@ -133,6 +133,9 @@ impl Admin {
     /// Locks it, unless it is locked already. The lock is never there without its reason, which an
     /// empty one of somebody else's could not be told from.
     pub fn lock(&self, reason: &str) -> Result<()> {
+        if fs_sys::exists(&self.path.join(LOCK_FILE))? {
+            return Ok(());
+        }
         let beside = self.path.join("locked.fwt");
         let line = format!("{reason}\n");
         fs_sys::replace_file(&beside, OsStr::new("locked.fwt.new"), line.as_bytes(), Mode(0o666))?;
