@@ -3,7 +3,7 @@
 //! An overlay is mounted with the options that fwt always wants (see [`Overlay`]), by the best of three
 //! ways that the kernel has ([`Way`]).
 
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
@@ -11,6 +11,7 @@ use rustix::io::Errno;
 
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::File;
 pub use crate::mount_table::Mounted;
 use crate::mount_table::{parse_mount, parse_mount_table};
 use crate::os;
@@ -211,13 +212,13 @@ pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
     Ok(None)
 }
 
-/// Whether this mount namespace is that of process 1. Told by its name, or where that may not be read, by
-/// the mount that `/` is on, since a mount namespace has mounts of its own; both tables may be read by
-/// everybody. A process in a chroot without a mount at its root sees no such line: unknown.
+/// Whether this mount namespace is that of process 1. Told by the mount that `/` is on, since a mount
+/// namespace has mounts of its own; both tables may be read by everybody. A process in a chroot
+/// without a mount at its root sees no such line: unknown.
 pub fn mount_namespace() -> MountNamespace {
-    let name = |path| crate::read_link_path(Path::new(path)).ok();
-    if let (Some(ours), Some(theirs)) = (name("/proc/self/ns/mnt"), name("/proc/1/ns/mnt")) {
-        return if ours == theirs { MountNamespace::Shared } else { MountNamespace::Private };
+    // Tables grow with the trees that are mounted.
+    if is_root_of_process_1().unwrap_or(false) {
+        return MountNamespace::Shared;
     }
     let root = |path| {
         let table = parse_mount_table(&os::mount_table(path).ok()?);
@@ -228,4 +229,14 @@ pub fn mount_namespace() -> MountNamespace {
         (Some(_), Some(_)) => MountNamespace::Private,
         _ => MountNamespace::Unknown,
     }
+}
+
+/// Whether the first lines of process 1's table name the mount that our `/` is on.
+fn is_root_of_process_1() -> Result<bool> {
+    let id = os::mount_id(&crate::open_dir(Path::new("/"))?)?;
+    let process = crate::open_dir(Path::new("/proc/1"))?;
+    let mut start = [0; 4096];
+    let length = File::open(process.at(OsStr::new("mountinfo")))?.read_at(&mut start, 0)?;
+    let table = parse_mount_table(&start[..length]);
+    Ok(table.iter().any(|mounted| mounted.id == id && mounted.point == Path::new("/")))
 }
