@@ -75,6 +75,9 @@ fn no_program_is_started_over_a_sealed_tree() {
     before.assert_unchanged("after a tree came and went");
 }
 
+/// What somebody does in a tree.
+type Work = fn(&Repository);
+
 /// What an agent leaves there that nobody misses needs no git either, and what somebody may miss is kept.
 #[test]
 fn a_tree_that_was_worked_in_is_judged_as_by_git() {
@@ -88,7 +91,7 @@ fn a_tree_that_was_worked_in_is_judged_as_by_git() {
     let tree = create(&scene, "tree");
     tree.write("target/debug/output", "made again");
     assert_eq!(programs(&scene, &["rm", "tree"]), 0);
-    let works: &[(&str, fn(&Repository))] = &[
+    let works: &[(&str, Work)] = &[
         ("a staged file", |tree| {
             tree.write("file", "staged\n");
             tree.git(["add", "file"]);
