@@ -153,7 +153,8 @@ impl Overlay {
 
     /// Whether the tree is mounted.
     pub fn is_attached(&self, active: &Active) -> Result<bool> {
-        Ok(mount::state(stack_of(active)?, &active.path)? == mount::State::Mounted)
+        let state = mount::state(stack_of(active)?, &active.path)?;
+        Ok(matches!(state, mount::State::Mounted(_)))
     }
 }
 

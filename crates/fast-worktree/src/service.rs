@@ -10,6 +10,9 @@ use pool_db::Registry;
 
 use crate::api::{Api, ApiError, CollectCheckpointsRequest, Request, Response};
 
+/// The directory in the home for what git said of repositories.
+const GIT_MEMORY: &str = "git";
+
 /// What comes in from outside: this crate reads neither the environment nor the clock.
 #[derive(Clone, Debug)]
 pub struct Settings {
@@ -37,7 +40,8 @@ pub struct Service {
 impl Service {
     /// A service over the state in `settings.home`, which need not exist yet.
     pub fn new(settings: Settings) -> Self {
-        let git = Git::new(settings.environment.clone());
+        let git =
+            Git::new(settings.environment.clone()).remembering(settings.home.join(GIT_MEMORY));
         Self { settings, git, progress: Arc::default(), cancel: Arc::default() }
     }
 

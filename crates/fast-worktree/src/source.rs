@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_sys::{ErrorKind, Kind};
-use git_cli::{Config, Git, Located, Repository};
+use fs_sys::{ErrorKind, Kind, Time};
+use git_cli::{Config, Git, Located, Opened, Repository, Said};
 use pool_db::{Registry, RepositoryIdentity, State, Worktree as Row};
 
 use crate::api::{ApiError, Code};
@@ -26,14 +26,24 @@ pub(crate) struct Checkout {
     pub(crate) repository: Repository,
     pub(crate) identity: RepositoryIdentity,
     pub(crate) config: Config,
+    /// What git said of it, if it was asked just now.
+    said: Option<Said>,
 }
 
 impl Checkout {
-    fn new(git: &Git, repository: Repository) -> Result<Self, ApiError> {
+    fn new(opened: Opened) -> Result<Self, ApiError> {
+        let Opened { repository, config, said } = opened;
         let root = repository.work_tree.clone().unwrap_or_else(|| repository.common_dir.clone());
         let identity = identity::of(&repository.common_dir)?;
-        let config = git.config(repository.context())?;
-        Ok(Self { root, repository, identity, config })
+        Ok(Self { root, repository, identity, config, said })
+    }
+
+    /// Has what git said remembered. If that cannot be, git is asked again the next time.
+    pub(crate) fn remember(&self, git: &Git, now: Time) {
+        let Some(said) = &self.said else { return };
+        if let Err(error) = git.remember(said, now) {
+            tracing::debug!(%error, "what git said is not remembered");
+        }
     }
 
     /// Whether it has no files to give, only commits.
@@ -73,8 +83,8 @@ impl Source {
         if let Some(row) = copy.flatten() {
             return Ok(Self::Plain(PlainDirectory { root: row.path, origin: row.repository }));
         }
-        match open_repository(git, directory) {
-            Ok(repository) => Ok(Self::Checkout(Box::new(Checkout::new(git, repository)?))),
+        match open_by(directory, |directory| git.open(directory)) {
+            Ok(opened) => Ok(Self::Checkout(Box::new(Checkout::new(opened)?))),
             Err(error) if error.code == Code::NotARepository => {
                 let root = fs_sys::canonicalize(directory)?;
                 let identity = identity::of(&root)?;
@@ -130,6 +140,13 @@ fn plain_tree(registry: &Registry, directory: &Path) -> Result<Option<Row>, ApiE
 
 /// The repository of `directory`, or why there is none.
 pub(crate) fn open_repository(git: &Git, directory: &Path) -> Result<Repository, ApiError> {
+    open_by(directory, |directory| git.repository(directory))
+}
+
+fn open_by<T>(
+    directory: &Path,
+    open: impl FnOnce(&Path) -> git_cli::Result<T>,
+) -> Result<T, ApiError> {
     match fs_sys::stat_following(directory) {
         Ok(stat) if stat.kind == Kind::Directory => {}
         Ok(_) => return Err(no_such_source(directory, "it is not a directory")),
@@ -138,7 +155,7 @@ pub(crate) fn open_repository(git: &Git, directory: &Path) -> Result<Repository,
         }
         Err(error) => return Err(error.into()),
     }
-    git.repository(directory).map_err(|error| refusal(directory, error))
+    open(directory).map_err(|error| refusal(directory, error))
 }
 
 fn no_such_source(directory: &Path, why: &str) -> ApiError {

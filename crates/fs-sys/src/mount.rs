@@ -3,14 +3,17 @@
 //! An overlay is mounted with the options that fwt always wants (see [`Overlay`]), by the best of three
 //! ways that the kernel has ([`Way`]).
 
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use rustix::io::Errno;
 
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
+use crate::file::File;
 pub use crate::mount_table::Mounted;
-use crate::mount_table::parse_mount_table;
+use crate::mount_table::{parse_mount, parse_mount_table};
 use crate::os;
 pub use crate::os::DetachedMount;
 
@@ -177,8 +180,10 @@ pub fn mounts() -> Result<Vec<Mounted>> {
 
 /// The mount that `dir` is on.
 pub fn mount_of(dir: &Dir) -> Result<Option<Mounted>> {
-    let id = os::mount_id(dir)?;
-    Ok(mounts()?.into_iter().find(|mounted| mounted.id == id))
+    let start = format!("{} ", os::mount_id(dir)?);
+    let table = os::mount_table("/proc/self/mountinfo")?;
+    let mut lines = table.split(|byte| *byte == b'\n');
+    Ok(lines.find(|line| line.starts_with(start.as_bytes())).and_then(parse_mount))
 }
 
 /// A process in another mount namespace that has the file system of `mounted` mounted: it keeps it, and
@@ -189,7 +194,11 @@ pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
     for (name, _) in crate::list(Path::new("/proc"))? {
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else { continue };
         let process = Path::new("/proc").join(&name);
-        let Ok(namespace) = crate::read_link_path(&process.join("ns/mnt")) else { continue };
+        // By one call for each of many processes.
+        let Ok(namespace) = rustix::fs::readlink(process.join("ns/mnt"), Vec::new()) else {
+            continue;
+        };
+        let namespace = OsString::from_vec(namespace.into_bytes());
         if seen.contains(&namespace) {
             continue;
         }
@@ -207,6 +216,10 @@ pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
 /// namespace has mounts of its own; both tables may be read by everybody. A process in a chroot
 /// without a mount at its root sees no such line: unknown.
 pub fn mount_namespace() -> MountNamespace {
+    // Tables grow with the trees that are mounted.
+    if is_root_of_process_1().unwrap_or(false) {
+        return MountNamespace::Shared;
+    }
     let root = |path| {
         let table = parse_mount_table(&os::mount_table(path).ok()?);
         table.iter().rev().find(|mounted| mounted.point == Path::new("/")).map(|root| root.id)
@@ -216,4 +229,14 @@ pub fn mount_namespace() -> MountNamespace {
         (Some(_), Some(_)) => MountNamespace::Private,
         _ => MountNamespace::Unknown,
     }
+}
+
+/// Whether the first lines of process 1's table name the mount that our `/` is on.
+fn is_root_of_process_1() -> Result<bool> {
+    let id = os::mount_id(&crate::open_dir(Path::new("/"))?)?;
+    let process = crate::open_dir(Path::new("/proc/1"))?;
+    let mut start = [0; 4096];
+    let length = File::open(process.at(OsStr::new("mountinfo")))?.read_at(&mut start, 0)?;
+    let table = parse_mount_table(&start[..length]);
+    Ok(table.iter().any(|mounted| mounted.id == id && mounted.point == Path::new("/")))
 }

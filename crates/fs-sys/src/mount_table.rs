@@ -45,12 +45,12 @@ impl Mounted {
 
 /// The mounts of a table. A line that is not understood is left out.
 pub(crate) fn parse_mount_table(table: &[u8]) -> Vec<Mounted> {
-    table.split(|byte| *byte == b'\n').filter_map(parse_line).collect()
+    table.split(|byte| *byte == b'\n').filter_map(parse_mount).collect()
 }
 
-/// `36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/x rw`: any number of optional fields
+/// One line of it: `36 35 98:0 /root /point rw,noatime shared:1 - ext4 /dev/x rw`: any number of optional fields
 /// before the dash.
-fn parse_line(line: &[u8]) -> Option<Mounted> {
+pub(crate) fn parse_mount(line: &[u8]) -> Option<Mounted> {
     let fields: Vec<&[u8]> = line.split(|byte| *byte == b' ').collect();
     let dash = fields.iter().skip(6).position(|field| *field == b"-")? + 6;
     let (major, minor) = std::str::from_utf8(fields[2]).ok()?.split_once(':')?;

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use fs_sys::{ErrorKind, Mode};
 
 use crate::object::ObjectId;
-use crate::{Repository, Result};
+use crate::{Repository, Result, files};
 
 /// The directory in the common directory that holds all admin directories.
 pub const ADMIN_PARENT: &str = "worktrees";
@@ -88,6 +88,12 @@ impl Admin {
         }
     }
 
+    /// The commit that HEAD is at, where files say so, those of the refs in `common_dir` included; `None`
+    /// means that git must be asked.
+    pub fn head_commit(&self, common_dir: &Path) -> Option<ObjectId> {
+        files::head_commit(&self.path, common_dir)
+    }
+
     /// Where it says the tree is.
     pub fn tree(&self) -> Result<PathBuf> {
         let line = fs_sys::read_file(&self.path.join("gitdir"))?;
@@ -127,6 +133,9 @@ impl Admin {
     /// Locks it, unless it is locked already. The lock is never there without its reason, which an
     /// empty one of somebody else's could not be told from.
     pub fn lock(&self, reason: &str) -> Result<()> {
+        if fs_sys::exists(&self.path.join(LOCK_FILE))? {
+            return Ok(());
+        }
         let beside = self.path.join("locked.fwt");
         let line = format!("{reason}\n");
         fs_sys::replace_file(&beside, OsStr::new("locked.fwt.new"), line.as_bytes(), Mode(0o666))?;

@@ -8,7 +8,7 @@ use fs_sys::Kind;
 
 use crate::object::{ObjectFormat, ObjectId};
 use crate::run::{without_newline, words};
-use crate::{Context, Error, Git, Result};
+use crate::{Admin, Context, Error, Git, Result, discover, files};
 
 /// A repository with the working tree that was asked about.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -72,6 +72,14 @@ pub fn locate(directory: &Path) -> Located {
 impl Git {
     /// The repository of `directory`; an error if there is none or git refuses it.
     pub fn repository(&self, directory: &Path) -> Result<Repository> {
+        match discover::find(directory).and_then(|found| self.recall(&found)) {
+            Some(record) => Ok(record.repository),
+            None => self.ask_repository(directory),
+        }
+    }
+
+    /// The same, from git in any case.
+    pub(crate) fn ask_repository(&self, directory: &Path) -> Result<Repository> {
         let context = Context::Discover(directory);
         let common = [
             "rev-parse",
@@ -181,6 +189,23 @@ impl Repository {
     pub fn head(&self) -> Result<Head> {
         let bytes = fs_sys::read_file(&self.git_dir.join("HEAD"))?;
         Ok(parse_head(&bytes))
+    }
+
+    /// The commit that HEAD is at, where its files say so: not with the reftable format, and not where
+    /// anything about them is unusual. That the commit is there is not looked at.
+    pub fn head_commit(&self) -> Option<ObjectId> {
+        files::head_commit(&self.git_dir, &self.common_dir)
+            .filter(|commit| commit.as_bytes().len() == self.format.hash_len())
+    }
+
+    /// Whether git, started in `tree`, finds its top there, and in `admin` what belongs to it in this
+    /// repository. A no means that git must be asked. Settings of the worktree alone are not looked at.
+    pub fn is_found_from(&self, tree: &Path, admin: &Admin) -> bool {
+        let Some(found) = discover::find(tree) else { return false };
+        let is = |path: &Path, found: &Path| fs_sys::canonicalize(path).is_ok_and(|is| is == found);
+        is(tree, &found.work_tree)
+            && is(&admin.path, &found.git_dir)
+            && is(&self.common_dir, &found.common_dir)
     }
 
     /// Whether refs are kept in tables instead of files.

@@ -32,25 +32,39 @@ impl Environment {
         self.variables.iter().map(|(name, value)| (&**name, &**value))
     }
 
+    /// The value of a variable.
+    pub(crate) fn variable(&self, name: &str) -> Option<&OsStr> {
+        let found = self.variables.iter().find(|(known, _)| known == name);
+        found.map(|(_, value)| value.as_os_str())
+    }
+
+    /// What git is called.
+    pub(crate) fn name(&self) -> &Path {
+        &self.program
+    }
+
     /// Where attributes outside a repository may be, the default places of `gitattributes(5)`: the
     /// person's, and the system's by the common prefixes git is built with.
     pub fn attribute_files(&self) -> Vec<PathBuf> {
         let variable = |wanted: &str| {
-            let found = self.variables.iter().find(|(name, _)| name == wanted);
-            found.map(|(_, value)| PathBuf::from(value)).filter(|path| path.is_absolute())
+            self.variable(wanted).map(PathBuf::from).filter(|path| path.is_absolute())
         };
         let config = variable("XDG_CONFIG_HOME")
             .or_else(|| variable("HOME").map(|home| home.join(".config")));
-        let system = ["/etc", "/usr/local/etc", "/usr/etc", "/opt/homebrew/etc"];
-        let system = system.map(|prefix| Path::new(prefix).join("gitattributes"));
+        let system = SYSTEM_DIRECTORIES.map(|prefix| Path::new(prefix).join("gitattributes"));
         config.map(|config| config.join("git/attributes")).into_iter().chain(system).collect()
     }
 }
+
+/// Where the system's settings are, by the common prefixes that git is built with.
+pub(crate) const SYSTEM_DIRECTORIES: [&str; 4] =
+    ["/etc", "/usr/local/etc", "/usr/etc", "/opt/homebrew/etc"];
 
 /// Starts git.
 #[derive(Clone, Debug)]
 pub struct Git {
     environment: Environment,
+    memory: Option<PathBuf>,
 }
 
 /// Which repository, tree and index a call is about.
@@ -83,7 +97,17 @@ const SETTINGS: [&str; 7] = [
 impl Git {
     /// Starts git in this environment.
     pub fn new(environment: Environment) -> Self {
-        Self { environment }
+        Self { environment, memory: None }
+    }
+
+    /// The same, and what it says of repositories is remembered in a directory.
+    #[must_use]
+    pub fn remembering(self, directory: PathBuf) -> Self {
+        Self { memory: Some(directory), ..self }
+    }
+
+    pub(crate) fn memory(&self) -> Option<&Path> {
+        self.memory.as_deref()
     }
 
     /// What it sees of the environment.
@@ -173,13 +197,14 @@ impl Git {
 
 /// The subcommand, for messages.
 fn intent(arguments: &[&OsStr]) -> &'static str {
-    const KNOWN: [&str; 20] = [
+    const KNOWN: [&str; 21] = [
         "cat-file",
         "fetch",
         "rev-list",
         "ls-files",
         "rev-parse",
         "config",
+        "var",
         "check-attr",
         "read-tree",
         "checkout-index",

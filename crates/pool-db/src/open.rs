@@ -26,6 +26,10 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(10);
 const JOURNAL_TRIES: u32 = 1000;
 const JOURNAL_WAIT: Duration = Duration::from_millis(10);
 
+/// How long the log gets. Who opens the database while nobody else has it open reads all of the log: a
+/// thousand pages, which SQLite lets it have, take longer than making a tree over a sealed one.
+const LOG_PAGES: u32 = 250;
+
 /// More statements than there are in this crate.
 const CACHED_STATEMENTS: usize = 32;
 
@@ -109,8 +113,9 @@ fn prepare(connection: Connection, path: PathBuf, home: &Path) -> Result<Registr
     journal.set_synchronous(&connection).at(&path)?;
     // The last to close would move the log into the database and sync both, for each command anew: on
     // a file system that has just taken in a large tree that takes as long as all else. The log stays,
-    // and is moved once it has a thousand pages.
+    // and is moved once it has so many pages.
     connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true).at(&path)?;
+    connection.pragma_update(None, "wal_autocheckpoint", LOG_PAGES).at(&path)?;
     connection.pragma_update(None, "foreign_keys", true).at(&path)?;
     schema::migrate(&connection, &path)?;
     Ok(Registry { connection, path, journal })

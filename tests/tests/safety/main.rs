@@ -3,6 +3,7 @@
 mod crash;
 mod eviction;
 mod hooks;
+mod hot;
 mod leftovers;
 mod misuse;
 mod mount;

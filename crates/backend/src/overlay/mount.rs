@@ -3,19 +3,21 @@
 use std::path::Path;
 use std::time::Duration;
 
-use fs_sys::{Dir, ErrorKind, FileSystem, Kind, Mode, Overlay, Unmount, Unmounted, Writable};
+use fs_sys::{
+    Dir, ErrorKind, FileSystem, Kind, Mode, Mounted, Overlay, Unmount, Unmounted, Writable,
+};
 
 use super::{is_bare, moved, protect};
 use crate::error::{Error, Result};
 use crate::{Stack, overlay};
 
 /// What is at a tree's mount point.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum State {
     /// Nothing is mounted there.
     Bare,
     /// The tree is.
-    Mounted,
+    Mounted(Box<Mounted>),
     /// Something else is.
     Foreign,
 }
@@ -32,7 +34,7 @@ pub(super) fn mount(stack: &Stack, point: &Path) -> fs_sys::Result<()> {
 /// Mounts a tree if it is not mounted.
 pub(super) fn attach(stack: &Stack, point: &Path) -> Result<()> {
     match state(stack, point)? {
-        State::Mounted => return Ok(()),
+        State::Mounted(_) => return Ok(()),
         State::Foreign => return Err(Error::ForeignMount { path: point.to_owned() }),
         State::Bare => {}
     }
@@ -57,7 +59,7 @@ pub(super) fn attach(stack: &Stack, point: &Path) -> Result<()> {
     match mounted {
         Err(Error::Fs(error)) if error.kind == ErrorKind::Busy => match state(stack, point)? {
             // Somebody else was quicker.
-            State::Mounted => Ok(()),
+            State::Mounted(_) => Ok(()),
             State::Bare | State::Foreign => Err(Error::InUse { path: point.to_owned() }),
         },
         other => other,
@@ -68,12 +70,12 @@ pub(super) fn attach(stack: &Stack, point: &Path) -> Result<()> {
 pub(super) fn detach(stack: &Stack, point: &Path) -> Result<()> {
     let mut tries = 1;
     loop {
-        match state(stack, point)? {
+        let mounted = match state(stack, point)? {
             State::Bare => return Ok(()),
             State::Foreign => return Err(Error::ForeignMount { path: point.to_owned() }),
-            State::Mounted => {}
-        }
-        if is_held_elsewhere(point)? {
+            State::Mounted(mounted) => mounted,
+        };
+        if is_held_elsewhere(&mounted)? {
             return Err(Error::InUse { path: point.to_owned() });
         }
         match fs_sys::unmount(point, Unmount::Now) {
@@ -99,10 +101,9 @@ const WAIT: Duration = Duration::from_millis(25);
 
 /// Whether another mount namespace has the tree mounted: there it would stay, with whoever works in it, and
 /// here it could not be mounted again.
-fn is_held_elsewhere(point: &Path) -> Result<bool> {
-    let Some(mounted) = fs_sys::mount_of(&fs_sys::open_dir(point)?)? else { return Ok(false) };
+fn is_held_elsewhere(mounted: &Mounted) -> Result<bool> {
     for _ in 0..TRIES {
-        if fs_sys::mounted_elsewhere(&mounted)?.is_none() {
+        if fs_sys::mounted_elsewhere(mounted)?.is_none() {
             return Ok(false);
         }
         std::thread::sleep(WAIT);
@@ -113,7 +114,7 @@ fn is_held_elsewhere(point: &Path) -> Result<bool> {
 /// The tree's topmost directory, if it is mounted.
 pub(super) fn require_mounted(stack: &Stack, point: &Path) -> Result<Dir> {
     match state(stack, point)? {
-        State::Mounted => Ok(fs_sys::open_dir(point)?),
+        State::Mounted(_) => Ok(fs_sys::open_dir(point)?),
         State::Bare => Err(Error::NotAttached { path: point.to_owned() }),
         State::Foreign => Err(Error::ForeignMount { path: point.to_owned() }),
     }
@@ -140,11 +141,12 @@ pub(super) fn state(stack: &Stack, point: &Path) -> Result<State> {
     }
     let upper = stack.upper();
     let resolved = fs_sys::canonicalize(&upper).unwrap_or_else(|_| upper.clone());
-    let is_ours = fs_sys::mount_of(&dir)?.is_some_and(|mounted| {
+    let is_ours = |mounted: &Mounted| {
         let named = mounted.super_option("upperdir");
         named.iter().any(|named| names(named, &upper) || names(named, &resolved))
-    });
-    Ok(if is_ours { State::Mounted } else { State::Foreign })
+    };
+    let ours = fs_sys::mount_of(&dir)?.filter(is_ours);
+    Ok(ours.map_or(State::Foreign, |mounted| State::Mounted(Box::new(mounted))))
 }
 
 /// Whether the option names the path. The kernel shows it as it was given: quoted, where it came

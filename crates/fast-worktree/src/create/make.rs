@@ -98,7 +98,7 @@ impl Service {
         let (git, source) = (&self.git, order.source);
         let found = plan::source_index(git, source, scratch)?;
         tracing::debug!("the source's index is read");
-        let tree = order.start.revision.tree;
+        let tree = order.start.tree(git, source)?;
         let target = plan::target(git, source, found.as_ref(), tree, scratch)?;
         let sample = sample(&target.index, &source.root);
         Ok(Inputs { found, target, sample })
@@ -199,7 +199,7 @@ impl Service {
             carry: order.rules.request.carry,
             source,
             index: &index,
-            staged: staged(&index.index, order.start.revision.tree),
+            staged: staged(&index.index, order.start.tree(git, source)?),
             tracked: &tracked,
             included: &included,
             own: &own,

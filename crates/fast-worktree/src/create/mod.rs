@@ -107,6 +107,9 @@ impl Service {
             hook::made::record(&row.path, &state, &filled.provisioned)?;
         }
         let row = making.finish()?;
+        if let Source::Checkout(checkout) = &source {
+            checkout.remember(&self.git, self.now());
+        }
         let mut worktree = describe(&row);
         worktree.stats = Some(filled.stats);
         worktree.carried = filled.carried;

@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::path::Path;
 
-use backend::{Backend, GIT, Kind, Parent, Reason, Site, Support, Unfinished};
+use backend::{Backend, GIT, Kind, Parent, Reason, Support, Unfinished};
 use fs_sys::{ErrorKind, File, Mode as FileMode};
 use git_cli::Admin;
 
@@ -16,9 +16,9 @@ use super::tracked::Tracked;
 use crate::api::{ApiError, Code, Include, Mode, Stats};
 use crate::backing::private_dir;
 use crate::chain::Rung;
-use crate::place;
 use crate::seal::Held;
 use crate::service::Service;
+use crate::{index_mark, place, probed};
 
 impl Service {
     /// Seals the commit if it is not, and stands a tree on it.
@@ -31,6 +31,9 @@ impl Service {
         let held = self.seal_for(order, rung)?;
         let (admin, ()) = self.stand_on(order, (rung, &held), making, |_| Ok(()))?;
         copy_file(&held.index(), &admin.index())?;
+        if !order.source.is_sparse() {
+            index_mark::record(&admin)?;
+        }
         let mut filled = Filled::clean(stats(&held), Vec::new());
         if order.rules.request.include == Include::Selected
             && include::is_asked_for(&order.source.root)?
@@ -74,7 +77,12 @@ impl Service {
                 {
                     Err(place::exists(tree))
                 }
-                begun => Ok(begun?),
+                begun => {
+                    if begun.is_err() {
+                        probed::forget(order.stores.home, backend.kind());
+                    }
+                    Ok(begun?)
+                }
             }
         };
         // git makes and removes the directory of a linked tree on its way. A standalone one's repository is
@@ -89,7 +97,10 @@ impl Service {
             (begin(&making.tree())?, registered)
         };
         let filled = fill(&unfinished)?;
-        unfinished.finish()?;
+        if let Err(error) = unfinished.finish() {
+            probed::forget(order.stores.home, backend.kind());
+            return Err(error.into());
+        }
         let admin =
             if is_standalone { Admin { path: making.tree().join(GIT) } } else { registered };
         Ok((admin, filled))
@@ -106,7 +117,8 @@ pub(crate) fn support(
     if let Some((reason, detail)) = unfit(order) {
         return Ok(Support::No { reason, detail });
     }
-    let beside = backend.probe(&Site { dest: wrapper, sample: None });
+    let probe = |dest: &Path| probed::probe(order.stores.home, backend, dest);
+    let beside = probe(wrapper)?;
     if order.rules.request.at.is_none() || is_no_everywhere(&beside) {
         return Ok(beside);
     }
@@ -118,7 +130,7 @@ pub(crate) fn support(
         let detail = format!("{} is on another file system", store.display());
         return Ok(Support::No { reason: Reason::CrossFilesystem, detail });
     }
-    Ok(backend.probe(&Site { dest: &store, sample: None }))
+    probe(&store)
 }
 
 /// Whether another place would be of no use, so that no store need be made to see that.

@@ -37,15 +37,18 @@ impl Service {
         let admin = Admin::existing(&source.repository, &id);
         making.row().admin_dir = Some(admin.path.clone());
         making.save()?;
+        if !rung.kind().needs_sealed_parent() {
+            // Where nothing is sealed yet, nobody has read the commit so far.
+            start.tree(&self.git, source)?;
+        }
         let is_git_needed = source.repository.uses_reftable()
             || source.has_worktree_config()
             || source.is_sparse() && matches!(rung, Rung::Checkout);
         if !is_git_needed {
-            let files = AdminFiles { lock_reason: MAKING_REASON, commit: start.revision.commit };
+            let files = AdminFiles { lock_reason: MAKING_REASON, commit: start.commit };
             return Ok(Admin::create(&source.repository, &id, &files)?);
         }
-        let add =
-            WorktreeAdd { path: &tree, commit: start.revision.commit, lock_reason: MAKING_REASON };
+        let add = WorktreeAdd { path: &tree, commit: start.commit, lock_reason: MAKING_REASON };
         self.git.add_worktree(&source.repository, &add)?;
         // Whoever fills the tree makes its directory, and it gets its `.git` at the end.
         fs_sys::remove_file(&tree.join(".git"))?;
@@ -60,7 +63,7 @@ impl Service {
             return Err(ApiError::new(Code::UnsupportedRepository, text)
                 .with_hint("a linked worktree of it can be made: --mode linked"));
         }
-        let commit = start.revision.commit;
+        let commit = start.commit;
         let (repository, config) = (&source.repository, &source.config);
         let admin = self.git.make_standalone(repository, config, git_dir, commit)?;
         self.copy_objects(&source.repository.common_dir.join("objects"), &git_dir.join("objects"))?;
@@ -82,7 +85,7 @@ impl Service {
             making.save()?;
             let message = branch_message(making.row());
             self.git
-                .create_branch(context, branch, order.start.revision.commit, &message)
+                .create_branch(context, branch, order.start.commit, &message)
                 .map_err(|error| self.explain_branch(error, order, context, branch))?;
             self.git.attach_head(context, branch)?;
         }
@@ -103,16 +106,35 @@ impl Service {
         if order.rules.request.mode == Mode::Linked {
             admin.set_tree(&path)?;
         }
-        let top_level = self.git.top_level(&path)?;
-        if fs_sys::canonicalize(&top_level)? != fs_sys::canonicalize(&path)? {
-            let text = format!("git takes {} for {}", path.display(), top_level.display());
-            return Err(ApiError::new(Code::GitFailed, text));
-        }
+        self.require_top_level(order, admin, &path)?;
         match order.rules.request.mode {
             Mode::Linked if is_overlay(making.row()) => Ok(admin.change_lock(MOUNTED_REASON)?),
             Mode::Linked => Ok(admin.unlock(MAKING_REASON)?),
             Mode::Standalone => Ok(()),
         }
+    }
+
+    /// An error if git, in the tree, would take another directory for its top.
+    fn require_top_level(
+        &self,
+        order: &Order<'_>,
+        admin: &Admin,
+        tree: &Path,
+    ) -> Result<(), ApiError> {
+        let source = order.source;
+        // Configuration of the worktree's own can put its top somewhere else.
+        if order.rules.request.mode == Mode::Linked
+            && !source.has_worktree_config()
+            && source.repository.is_found_from(tree, admin)
+        {
+            return Ok(());
+        }
+        let top_level = self.git.top_level(tree)?;
+        if fs_sys::canonicalize(&top_level)? == fs_sys::canonicalize(tree)? {
+            return Ok(());
+        }
+        let text = format!("git takes {} for {}", tree.display(), top_level.display());
+        Err(ApiError::new(Code::GitFailed, text))
     }
 
     /// Why git could not make a branch: somebody else may have been quicker, or hold a lock.

@@ -181,7 +181,11 @@ mod tests {
             ("core.eol\ncrlf\0", &[], Rule::Verbatim),
         ];
         for (config, pairs, expected) in cases {
-            let config = Config::parse(config.as_bytes()).unwrap();
+            let mut output = String::new();
+            for record in config.split_terminator('\0') {
+                output.extend(["file:/config\0", record, "\0"]);
+            }
+            let config = Config::parse(output.as_bytes()).unwrap();
             let found = rule(&attributes(pairs), Settings::of(&config), &config);
             assert_eq!(found, *expected, "{pairs:?}");
         }

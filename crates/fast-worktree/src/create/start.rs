@@ -1,5 +1,8 @@
 //! The commit a tree starts at, and the branch it is to be on.
 
+use std::cell::OnceCell;
+
+use git_cli::object::ObjectId;
 use git_cli::{Context, Git, Revision};
 
 use crate::api::{ApiError, Base, Carry, Code, CreateRequest, Fetch, Mode};
@@ -8,9 +11,24 @@ use crate::source::Checkout;
 /// Where a tree starts.
 #[derive(Clone, Debug)]
 pub(crate) struct Start {
-    pub(crate) revision: Revision,
+    pub(crate) commit: ObjectId,
+    /// Its tree, once that was asked for.
+    tree: OnceCell<ObjectId>,
     pub(crate) base: Base,
     pub(crate) branch: Option<String>,
+}
+
+impl Start {
+    /// The commit's tree; an error if there is no such commit.
+    pub(crate) fn tree(&self, git: &Git, source: &Checkout) -> Result<ObjectId, ApiError> {
+        if let Some(tree) = self.tree.get() {
+            return Ok(*tree);
+        }
+        let Some(revision) = git.revision(&source.repository, &self.base.commit)? else {
+            return Err(no_such_revision(git, source, &self.base.rev)?);
+        };
+        Ok(*self.tree.get_or_init(|| revision.tree))
+    }
 }
 
 /// Resolves the request's revision and checks its branch.
@@ -30,14 +48,11 @@ pub(crate) fn resolve(
     if request.fetch == Fetch::First {
         git.fetch_all(source.repository.context())?;
     }
-    let Some(revision) = git.revision(&source.repository, rev)? else {
-        return Err(no_such_revision(git, source, rev)?);
-    };
+    let (commit, tree) = resolve_commit(git, source, rev)?;
     // HEAD is what it is, also while somebody commits.
     if request.carry != Carry::Clean
         && rev != "HEAD"
-        && git.revision(&source.repository, "HEAD")?.map(|head| head.commit)
-            != Some(revision.commit)
+        && git.revision(&source.repository, "HEAD")?.map(|head| head.commit) != Some(commit)
     {
         let text = format!("the source is not at {rev}, so its state cannot be carried to there");
         return Err(
@@ -62,9 +77,25 @@ pub(crate) fn resolve(
             require_nobody_on(git, source, branch)?;
         }
     }
-    let base =
-        Base { rev: rev.to_owned(), commit: revision.commit.to_string(), from: from.to_owned() };
-    Ok(Start { revision, base, branch: request.branch.clone() })
+    let base = Base { rev: rev.to_owned(), commit: commit.to_string(), from: from.to_owned() };
+    Ok(Start { commit, tree, base, branch: request.branch.clone() })
+}
+
+/// The commit of a revision, and its tree if that took reading it: HEAD is known without.
+fn resolve_commit(
+    git: &Git,
+    source: &Checkout,
+    rev: &str,
+) -> Result<(ObjectId, OnceCell<ObjectId>), ApiError> {
+    if rev == "HEAD"
+        && let Some(commit) = source.repository.head_commit()
+    {
+        return Ok((commit, OnceCell::new()));
+    }
+    match git.revision(&source.repository, rev)? {
+        Some(Revision { commit, tree }) => Ok((commit, OnceCell::from(tree))),
+        None => Err(no_such_revision(git, source, rev)?),
+    }
 }
 
 fn no_such_revision(git: &Git, source: &Checkout, rev: &str) -> Result<ApiError, ApiError> {

@@ -19,7 +19,7 @@ use crate::api::{ApiError, Code};
 use crate::backing::{self, MOUNTED_REASON};
 use crate::hook::made;
 use crate::row::git_dir;
-use crate::{manifest, seal};
+use crate::{index_mark, manifest, seal};
 
 /// Why a tree is kept.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,11 +85,34 @@ pub(crate) fn unsaved(git: &Git, row: &Row, tree: Option<&Path>) -> Result<Optio
         return Ok(None);
     }
     let original = Original::of(git, row);
-    let keep = unsaved_in_git(git, &admin, tree.unwrap_or(&admin.path), (row, &original))?;
+    let state = GitState::of(row, &admin)?;
+    let keep = unsaved_in_git(git, &admin, tree.unwrap_or(&admin.path), (row, &original, &state))?;
     match (keep, tree) {
-        (None, Some(tree)) => unsaved_in_files(git, (row, &admin), tree, original),
+        (None, Some(tree)) => unsaved_in_files(git, (row, &admin, &state), tree, original),
         (keep, _) => Ok(keep),
     }
+}
+
+/// What files tell of a linked tree's HEAD and index without git.
+struct GitState {
+    /// The commit that HEAD is at.
+    head: Option<ObjectId>,
+    /// Whether HEAD and index are those that the tree was made with, as far as that is known.
+    is_as_made: bool,
+}
+
+impl GitState {
+    fn of(row: &Row, admin: &Admin) -> Result<Self, ApiError> {
+        let common_dir = row.admin_dir.as_ref().map(|_| &row.repository.common_dir);
+        let head = common_dir.and_then(|common_dir| admin.head_commit(common_dir));
+        let is_as_made = head.is_some() && head == base(row) && index_mark::is_untouched(admin)?;
+        Ok(Self { head, is_as_made })
+    }
+}
+
+/// The commit that the tree was made of.
+fn base(row: &Row) -> Option<ObjectId> {
+    row.base.as_ref().and_then(|base| ObjectId::from_hex(&base.commit))
 }
 
 /// The same for a copy of a plain directory, whose manifest is in `state`.
@@ -114,7 +137,7 @@ fn unsaved_in_git(
     git: &Git,
     admin: &Admin,
     tree: &Path,
-    (row, original): (&Row, &Original),
+    (row, original, state): (&Row, &Original, &GitState),
 ) -> Result<Option<Keep>, ApiError> {
     if let Some(reason) = admin.lock_reason()?.filter(|reason| {
         [REMOVING_REASON, MOUNTED_REASON].iter().all(|ours| reason != ours.as_bytes())
@@ -127,8 +150,11 @@ fn unsaved_in_git(
         }
     }
     let context = Context::Explicit { git_dir: &admin.path, work_tree: tree, index: None };
-    if let Some(commits) = unsaved_commits(git, row, admin, context)? {
+    if let Some(commits) = unsaved_commits(git, (row, state), admin, context)? {
         return Ok(Some(Keep::Commits(commits)));
+    }
+    if state.is_as_made {
+        return Ok(None);
     }
     Ok((git.has_staged_changes(context)? && !original.has_index(admin)?).then_some(Keep::Staged))
 }
@@ -137,14 +163,20 @@ fn unsaved_in_git(
 /// the base can reach were there before.
 fn unsaved_commits(
     git: &Git,
-    row: &Row,
+    (row, state): (&Row, &GitState),
     admin: &Admin,
     context: Context<'_>,
 ) -> Result<Option<u64>, ApiError> {
-    let base = row.base.as_ref().and_then(|base| ObjectId::from_hex(&base.commit));
+    let base = base(row);
     let mut heads = heads(admin)?;
-    heads.extend(git.head_commit(context)?);
+    heads.extend(match state.head {
+        Some(head) => Some(head),
+        None => git.head_commit(context)?,
+    });
     if row.admin_dir.is_some() {
+        if heads.iter().all(|head| Some(*head) == base) {
+            return Ok(None);
+        }
         let count = git.count_unreachable(context, &heads, base)?;
         return Ok((count > 0).then_some(count));
     }
@@ -161,7 +193,7 @@ fn unsaved_commits(
 
 fn unsaved_in_files(
     git: &Git,
-    (row, admin): (&Row, &Admin),
+    (row, admin, state): (&Row, &Admin, &GitState),
     tree: &Path,
     original: Original,
 ) -> Result<Option<Keep>, ApiError> {
@@ -169,7 +201,13 @@ fn unsaved_in_files(
     let dir = fs_sys::open_dir(tree)?;
     // What is as it was sealed is in a commit, whatever the index says of it by now.
     let area = backing::changes(row, tree)?.map(Area::of);
-    let suspects = area.as_ref().map(Area::paths);
+    let mut suspects = area.as_ref().map(Area::paths);
+    if state.is_as_made
+        && let (Some(suspects), Some(sealed)) = (&mut suspects, &row.sealed)
+    {
+        // What the index holds is what was sealed: all else is not tracked.
+        seal::retain_sealed(sealed, suspects)?;
+    }
     let changed = match &suspects {
         Some(suspects) => git.changed_among(context, suspects)?,
         None => git.changed_files(context)?,

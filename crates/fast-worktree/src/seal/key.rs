@@ -30,21 +30,21 @@ const SETTINGS: [&str; 12] = [
 /// What a sealed tree is found by.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Key {
-    /// All but the tree of files: a later commit of the same family is sealed as what differs.
+    /// All but the commit: a later commit of the same family is sealed as what differs.
     pub(super) family: String,
     /// The whole of it, as the name of a directory.
     pub(super) name: String,
 }
 
-/// The key of a tree. A setting that is missing here would give a tree bytes that a checkout under the new
+/// The key of a commit. A setting that is missing here would give a tree bytes that a checkout under the new
 /// setting does not have.
 pub(super) fn of(
     environment: &Environment,
     source: &Checkout,
-    (tree, kind): (ObjectId, Kind),
+    (commit, kind): (ObjectId, Kind),
     lfs: Lfs,
 ) -> Result<Key, ApiError> {
-    let mut hasher = Hasher::new_derive_key("fwt sealed family 1");
+    let mut hasher = Hasher::new_derive_key("fwt sealed family 2");
     put(&mut hasher, source.identity.to_string().as_bytes());
     // A subvolume can be a layer too, but a directory is no parent of a snapshot.
     put(&mut hasher, &[u8::from(kind == Kind::Btrfs)]);
@@ -59,7 +59,7 @@ pub(super) fn of(
     let family = text_of(&hasher);
     let mut hasher = Hasher::new_derive_key("fwt sealed tree 2");
     put(&mut hasher, family.as_bytes());
-    put(&mut hasher, tree.to_string().as_bytes());
+    put(&mut hasher, commit.to_string().as_bytes());
     Ok(Key { family, name: text_of(&hasher) })
 }
 

@@ -82,7 +82,8 @@ impl Service {
         let scratch = &part.join("scratch");
         fs_sys::make_dir(scratch, Mode(0o700))?;
         let place = Scratch { directory: scratch };
-        let (source, tree) = (order.source, order.start.revision.tree);
+        let source = order.source;
+        let tree = order.start.tree(&self.git, source)?;
         let found = plan::source_index(&self.git, source, &place)?;
         let target = plan::target(&self.git, source, found.as_ref(), tree, &place)?;
         if let Some((reason, detail)) = &target.git_only {

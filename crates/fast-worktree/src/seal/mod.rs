@@ -21,12 +21,14 @@ mod record;
 mod standing;
 mod usage;
 
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use backend::{Kind, Sealed};
-use fs_sys::{FileLock, Mode, Sharing, Time, try_lock};
+use fs_sys::{Dir, ErrorKind, FileLock, Mode, Sharing, Time, try_lock};
 
 pub(crate) use self::debris::{half_sealed, remove_half_sealed};
 pub(crate) use self::evict::{evict, sweep_locks};
@@ -71,7 +73,7 @@ impl Service {
     ) -> Result<Held, ApiError> {
         let Order { rules, source, start, .. } = order;
         let environment = &self.settings.environment;
-        let what = (start.revision.tree, kind);
+        let what = (start.commit, kind);
         let key = key::of(environment, source, what, rules.request.lfs)?;
         let parent = store.join(SEALED);
         if !fs_sys::exists(&parent)? {
@@ -166,4 +168,23 @@ pub(crate) fn provisioned(directory: &Path) -> Result<Vec<Provisioned>, ApiError
 /// The layers of the sealed tree in `directory`; `None` if there is none.
 pub(crate) fn layers(directory: &Path) -> Result<Option<Sealed>, ApiError> {
     Ok(record::load(directory)?.map(|record| record.sealed(directory)))
+}
+
+/// Leaves only the paths at which the sealed tree in `directory` may have something.
+pub(crate) fn retain_sealed(directory: &Path, paths: &mut Vec<&[u8]>) -> Result<(), ApiError> {
+    let Some(Sealed { layers }) = layers(directory)? else { return Ok(()) };
+    let layers = layers.iter().map(|layer| fs_sys::open_dir(layer));
+    let layers = layers.collect::<fs_sys::Result<Vec<Dir>>>()?;
+    paths.retain(|path| {
+        layers.iter().any(|layer| may_hold(layer, Path::new(OsStr::from_bytes(path))))
+    });
+    Ok(())
+}
+
+/// Whether a layer has something at the path, be it a mark that hides what is below; when in doubt it has.
+fn may_hold(layer: &Dir, path: &Path) -> bool {
+    let parent = layer.open_beneath(path.parent().unwrap_or(Path::new("")));
+    let found =
+        parent.and_then(|dir| fs_sys::stat_at(dir.at(path.file_name().unwrap_or_default())));
+    !matches!(found, Err(error) if error.kind == ErrorKind::NotFound)
 }
