@@ -107,8 +107,8 @@ impl Stage {
         let state = entries(&self.sandbox.state());
         let is_known = |path: &PathBuf| {
             let name = path.file_name().unwrap_or_default().to_string_lossy();
-            // Sealed trees stay for the next tree.
-            ["worktrees", "sealed", "uppers"].iter().any(|known| name == *known)
+            // Sealed trees stay for the next tree, and so does what git and probes said.
+            ["worktrees", "sealed", "uppers", "git", "probes"].iter().any(|known| name == *known)
                 || name.starts_with("fwt.")
         };
         assert!(state.iter().all(is_known), "{state:?}");
