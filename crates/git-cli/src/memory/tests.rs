@@ -151,7 +151,7 @@ fn nothing_is_told_once_anything_may_have_changed() {
 fn what_depends_on_more_than_files_is_never_remembered() {
     let configs = [
         "[includeIf \"onbranch:topic\"]\n\tpath = other\n",
-        "[include]\n\tpath = ~root/other\n",
+        "[include]\n\tpath = ~nobody/other\n",
         "[core]\n\trepositoryFormatVersion = 0\n\tworktree = ../directory\n",
         "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n",
     ];
