@@ -46,6 +46,13 @@ impl Active {
             (Kind::Overlay, Parent::Sealed { sealed, private }) => {
                 Some(Stack { layers: sealed.layers.clone(), private: (*private).to_owned() })
             }
+            (Kind::Overlay, Parent::Active { active, private, .. }) => {
+                let below = active.overlay.as_ref();
+                below.map(|Stack { layers, .. }| Stack {
+                    layers: layers.clone(),
+                    private: (*private).to_owned(),
+                })
+            }
             _ => None,
         };
         Self { kind, path: dest.to_owned(), overlay }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use copy_engine::{Cancel, Progress};
+use copy_engine::{Bytes, Cancel, Progress};
 use fs_sys::{Access, ErrorKind, FileSystem, Mode};
 
-use crate::capture::TopGit;
+use crate::capture::{Captured, TopGit};
 use crate::contract::{Backend, Content, GIT, Kind, Parent, Prepared, Site, Support};
 use crate::error::Result;
 use crate::undo::Undo;
@@ -40,20 +40,45 @@ impl Backend for Btrfs {
         &self,
         parent: &Parent<'_>,
         dest: &Path,
-        _progress: &Progress,
-        _cancel: &Cancel,
+        progress: &Progress,
+        cancel: &Cancel,
     ) -> Result<Prepared> {
-        Ok(Prepared { active: self.begin(parent, dest)?.finish()?, content: Content::Shared })
+        let active = self.begin(parent, dest, progress, cancel)?.finish()?;
+        Ok(Prepared { active, content: Content::Shared })
     }
 
-    fn begin(&self, parent: &Parent<'_>, dest: &Path) -> Result<Unfinished> {
-        let Parent::Sealed { sealed: Sealed { layers }, .. } = parent else {
-            return Err(Error::WrongParent(Kind::Btrfs));
-        };
-        let [sealed] = layers.as_slice() else { return Err(Error::WrongParent(Kind::Btrfs)) };
-        fs_sys::snapshot_subvolume(sealed, dest, Access::ReadWrite)?;
+    fn begin(
+        &self,
+        parent: &Parent<'_>,
+        dest: &Path,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Unfinished> {
+        match parent {
+            Parent::Sealed { sealed: Sealed { layers }, .. } => {
+                let [sealed] = layers.as_slice() else {
+                    return Err(Error::WrongParent(Kind::Btrfs));
+                };
+                fs_sys::snapshot_subvolume(sealed, dest, Access::ReadWrite)?;
+            }
+            Parent::Active { active, .. } => {
+                snapshot(&active.path, dest, progress, cancel)?;
+            }
+            Parent::Source { .. } | Parent::Carried { .. } => {
+                return Err(Error::WrongParent(Kind::Btrfs));
+            }
+        }
         let active = Active::planned(Kind::Btrfs, parent, dest);
-        Ok(Unfinished::new(active, Vec::new(), remove_subvolume(dest.to_owned())))
+        let undo = remove_subvolume(dest.to_owned());
+        let unfinished = Unfinished::new(active, Vec::new(), Bytes::default(), undo);
+        if let Parent::Active { left_out, .. } = parent {
+            let mut difference = unfinished.difference()?;
+            for path in *left_out {
+                difference.hide(path)?;
+            }
+            difference.finish()?;
+        }
+        Ok(unfinished)
     }
 
     fn attach(&self, _active: &Active) -> Result<()> {
@@ -70,10 +95,8 @@ impl Backend for Btrfs {
         cancel: &Cancel,
     ) -> Result<Sealed> {
         let unfinished_path = capture::part_of(dest);
-        fs_sys::snapshot_subvolume(&active.path, &unfinished_path, Access::ReadWrite)?;
+        snapshot(&active.path, &unfinished_path, progress, cancel)?;
         let unfinished = undo_subvolume(unfinished_path.clone());
-        remove_git(&unfinished_path)?;
-        copy_nested(&active.path, &unfinished_path, progress, cancel)?;
         fs_sys::rename_noreplace(&unfinished_path, dest)?;
         unfinished.disarm();
         let renamed = undo_subvolume(dest.to_owned());
@@ -112,6 +135,16 @@ fn remove_subvolume(path: PathBuf) -> impl FnMut() {
     }
 }
 
+/// Makes `dest` what the subvolume `tree` is now, at one instant but for what is in nested subvolumes.
+fn snapshot(tree: &Path, dest: &Path, progress: &Progress, cancel: &Cancel) -> Result<()> {
+    fs_sys::snapshot_subvolume(tree, dest, Access::ReadWrite)?;
+    let undo = undo_subvolume(dest.to_owned());
+    remove_git(dest)?;
+    copy_nested(tree, dest, progress, cancel)?;
+    undo.disarm();
+    Ok(())
+}
+
 /// The time of the topmost directory is that of the tree, not of this removal.
 fn remove_git(tree: &Path) -> Result<()> {
     let dir = fs_sys::open_dir(tree)?;
@@ -139,8 +172,8 @@ fn copy_nested(tree: &Path, sealed: &Path, progress: &Progress, cancel: &Cancel)
         }
         fs_sys::make_dir(&place, Mode(0o700))?;
         let ladder = capture::ladder();
-        let made =
-            capture::copy_everything((&source, TopGit::Keep), &place, &ladder, progress, cancel)?;
+        let from = Captured::whole(&source, TopGit::Keep);
+        let (made, _) = capture::copy_everything(from, &place, &ladder, progress, cancel)?;
         capture::copy_attributes(&source, &made)?;
         parent.set_mtime(before.mtime)?;
     }

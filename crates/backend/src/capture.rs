@@ -1,11 +1,12 @@
 //! Copying a directory that others may write to into a sealed one.
 
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use copy_engine::{
-    Cancel, Existing, Filter, Ignore, Ladder, Method, Options, Progress, Skip, Skipped, Verdict,
-    copy_tree,
+    Bytes, Cancel, Existing, Filter, Ignore, Ladder, Method, Options, Progress, Skip, Skipped,
+    Verdict, copy_tree,
 };
 use fs_sys::{Dir, Kind as Entry, Stat, Xattrs};
 
@@ -21,12 +22,29 @@ pub(crate) enum TopGit {
     Keep,
 }
 
-/// Everything but the tree's own [`GIT`] and the whiteouts of a layer, which are made anew.
-struct Everything(TopGit);
+/// A directory that is copied.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Captured<'a> {
+    pub(crate) source: &'a Dir,
+    pub(crate) top_git: TopGit,
+    /// What is left out, with all that is below it.
+    pub(crate) left_out: &'a BTreeSet<PathBuf>,
+}
 
-impl Filter for Everything {
+impl<'a> Captured<'a> {
+    /// All of a directory.
+    pub(crate) fn whole(source: &'a Dir, top_git: TopGit) -> Self {
+        static NOTHING: BTreeSet<PathBuf> = BTreeSet::new();
+        Self { source, top_git, left_out: &NOTHING }
+    }
+}
+
+/// Whiteouts of a layer are made anew.
+impl Filter for Captured<'_> {
     fn judge(&self, parent: &Dir, relative: &Path, kind: Entry, _: Ignore) -> Verdict {
-        if self.0 == TopGit::LeaveOut && relative == Path::new(GIT) {
+        if self.top_git == TopGit::LeaveOut && relative == Path::new(GIT)
+            || self.left_out.contains(relative)
+        {
             return Verdict::LeaveOut;
         }
         let name = relative.file_name().unwrap_or_default();
@@ -37,21 +55,22 @@ impl Filter for Everything {
     }
 }
 
-/// Copies all of `source` into the empty directory `dest`, by reflink where that can be had. What is there
+/// Copies what is captured into the empty directory `dest`, by reflink where that can be had. What is there
 /// on failure is the caller's to remove. The topmost directory gets its attributes by
 /// [`copy_attributes`], when nothing is written into it any more.
 pub(crate) fn copy_everything(
-    (source, git): (&Dir, TopGit),
+    captured: Captured<'_>,
     dest: &Path,
     ladder: &Ladder,
     progress: &Progress,
     cancel: &Cancel,
-) -> Result<Dir> {
+) -> Result<(Dir, Bytes)> {
     let made = fs_sys::open_dir(dest)?;
     let options = Options { ladder, workers: copy_engine::default_workers(), progress, cancel };
-    let copied = copy_tree(source, &made, &Everything(git), Existing::Fail, &options)?;
+    let source = captured.source;
+    let copied = copy_tree(source, &made, &captured, Existing::Fail, &options)?;
     match copied.skipped.into_iter().find(|skipped| skipped.skip != Skip::Special) {
-        None => Ok(made),
+        None => Ok((made, copied.bytes)),
         Some(Skipped { path, skip: Skip::KeepsChanging, .. }) => {
             Err(copy_engine::Error::KeepsChanging { path: source.path().join(path) }.into())
         }

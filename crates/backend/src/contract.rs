@@ -1,6 +1,7 @@
 //! The contract that every backend keeps, and the words it is written in.
 
-use std::path::Path;
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
 
 use copy_engine::{Cancel, Filter, Gate, Listed, Manifest, Progress, Tree};
 use schemars::JsonSchema;
@@ -98,6 +99,16 @@ pub enum Parent<'a> {
         /// it must not exist. Overlays alone need it.
         private: &'a Path,
     },
+    /// Another tree as it is now, but for its [`GIT`]: the new one stands on what that stands on, and gets a
+    /// copy of what was written to it.
+    Active {
+        /// Which.
+        active: &'a Active,
+        /// As of a sealed parent.
+        private: &'a Path,
+        /// What does not come along, with all that is below it. What the parent itself stands on shows there.
+        left_out: &'a BTreeSet<PathBuf>,
+    },
     /// Entries of a source that the manifest lists and the gate admits.
     Source {
         /// Root of the source.
@@ -123,6 +134,12 @@ impl std::fmt::Debug for Parent<'_> {
                 .debug_struct("Sealed")
                 .field("sealed", sealed)
                 .field("private", private)
+                .finish(),
+            Self::Active { active, private, left_out } => formatter
+                .debug_struct("Active")
+                .field("active", active)
+                .field("private", private)
+                .field("left_out", left_out)
                 .finish(),
             Self::Source { root, manifest, .. } => formatter
                 .debug_struct("Source")
@@ -173,9 +190,16 @@ pub trait Backend: Sync {
         cancel: &Cancel,
     ) -> Result<Prepared, Error>;
 
-    /// Begins the tree over a sealed one at `dest`, under the same conditions. What it is to differ in is
-    /// written before anybody can reach it.
-    fn begin(&self, _parent: &Parent<'_>, _dest: &Path) -> Result<Unfinished, Error> {
+    /// Begins the tree over a sealed one or from another tree at `dest`, under the same conditions. What it is
+    /// to differ in is written before anybody can reach it. A parent that keeps being written to is a failure
+    /// ([`copy_engine::Error::KeepsChanging`]).
+    fn begin(
+        &self,
+        _parent: &Parent<'_>,
+        _dest: &Path,
+        _progress: &Progress,
+        _cancel: &Cancel,
+    ) -> Result<Unfinished, Error> {
         Err(Error::WrongParent(self.kind()))
     }
 

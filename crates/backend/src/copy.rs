@@ -5,7 +5,7 @@ use std::path::Path;
 use copy_engine::{Cancel, Existing, Ladder, Method, Options, Progress, copy_listed, copy_tree};
 use fs_sys::Mode;
 
-use crate::capture::TopGit;
+use crate::capture::{Captured, TopGit};
 use crate::contract::{Backend, Content, Kind, Parent, Prepared, Site, Support};
 use crate::undo::Undo;
 use crate::{Active, Error, Sealed, capture};
@@ -71,7 +71,7 @@ pub(crate) fn prepare_with(
 ) -> Result<Prepared, Error> {
     let root = match parent {
         Parent::Source { root, .. } | Parent::Carried { root, .. } => *root,
-        Parent::Sealed { .. } => return Err(Error::WrongParent(kind)),
+        Parent::Sealed { .. } | Parent::Active { .. } => return Err(Error::WrongParent(kind)),
     };
     let source = fs_sys::open_dir(root)?;
     fs_sys::make_dir(dest, Mode(0o777))?;
@@ -85,7 +85,7 @@ pub(crate) fn prepare_with(
         Parent::Carried { filter, .. } => {
             Content::Carried(copy_tree(&source, &made, *filter, Existing::Fail, &options)?)
         }
-        Parent::Sealed { .. } => Content::Shared,
+        Parent::Sealed { .. } | Parent::Active { .. } => Content::Shared,
     };
     unfinished.disarm();
     Ok(Prepared { active: Active::planned(kind, parent, dest), content })
@@ -102,8 +102,8 @@ pub(crate) fn commit_with(
     let part = capture::part_of(dest);
     fs_sys::make_dir(&part, Mode(0o700))?;
     let unfinished = Undo::tree(&part);
-    let from = (&source, TopGit::LeaveOut);
-    let made = capture::copy_everything(from, &part, ladder, progress, cancel)?;
+    let from = Captured::whole(&source, TopGit::LeaveOut);
+    let (made, _) = capture::copy_everything(from, &part, ladder, progress, cancel)?;
     capture::copy_attributes(&source, &made)?;
     fs_sys::rename_noreplace(&part, dest)?;
     unfinished.disarm();

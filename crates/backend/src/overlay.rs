@@ -16,9 +16,10 @@ mod scan;
 mod scratch;
 mod view;
 
+use std::collections::BTreeSet;
 use std::path::Path;
 
-use copy_engine::{Cancel, Progress};
+use copy_engine::{Bytes, Cancel, Progress};
 use fs_sys::{FileSystem, Immutable, Mode, MountNamespace, Stat};
 
 pub use self::difference::Difference;
@@ -74,14 +75,21 @@ impl Backend for Overlay {
         &self,
         parent: &Parent<'_>,
         dest: &Path,
-        _progress: &Progress,
-        _cancel: &Cancel,
+        progress: &Progress,
+        cancel: &Cancel,
     ) -> Result<Prepared> {
-        Ok(Prepared { active: self.begin(parent, dest)?.finish()?, content: Content::Shared })
+        let active = self.begin(parent, dest, progress, cancel)?.finish()?;
+        Ok(Prepared { active, content: Content::Shared })
     }
 
     /// The mount point is made at `dest` itself: what is mounted cannot be renamed.
-    fn begin(&self, parent: &Parent<'_>, dest: &Path) -> Result<Unfinished> {
+    fn begin(
+        &self,
+        parent: &Parent<'_>,
+        dest: &Path,
+        progress: &Progress,
+        cancel: &Cancel,
+    ) -> Result<Unfinished> {
         let active = Active::planned(Kind::Overlay, parent, dest);
         let stack = active.overlay.as_ref().ok_or(Error::WrongParent(Kind::Overlay))?;
         let [topmost, ..] = stack.layers.as_slice() else {
@@ -89,24 +97,29 @@ impl Backend for Overlay {
         };
         fs_sys::make_dir(&stack.private, Mode(0o700))?;
         let private = Undo::tree(&stack.private);
-        for path in [stack.upper(), stack.work()] {
-            fs_sys::make_dir(&path, Mode(0o700))?;
-        }
-        // The upper's topmost directory is the tree's.
-        let upper = fs_sys::open_dir(&stack.upper())?;
-        capture::copy_attributes(&fs_sys::open_dir(topmost)?, &upper)?;
-        drop(upper);
+        fs_sys::make_dir(&stack.work(), Mode(0o700))?;
+        let bytes = if let Parent::Active { active, left_out, .. } = parent {
+            let from = (stack_of(active)?, active.path.as_path());
+            commit::copy_upper(from, left_out, &stack.upper(), progress, cancel)?
+        } else {
+            fs_sys::make_dir(&stack.upper(), Mode(0o700))?;
+            // The upper's topmost directory is the tree's.
+            let upper = fs_sys::open_dir(&stack.upper())?;
+            capture::copy_attributes(&fs_sys::open_dir(topmost)?, &upper)?;
+            Bytes::default()
+        };
         fs_sys::make_dir(dest, BARE)?;
         private.disarm();
         let (point, private) = (dest.to_owned(), stack.private.clone());
         let layers = stack.layers.clone();
-        let unfinished = Unfinished::new(active, layers, move || {
+        let undo = move || {
             let removed =
                 remove_point(&point).and_then(|()| Ok(fs_sys::remove_tree(&private).map(drop)?));
             if let Err(error) = removed {
                 tracing::warn!(%error, "a half-made tree stays behind");
             }
-        });
+        };
+        let unfinished = Unfinished::new(active, layers, bytes, undo);
         protect(dest)?;
         Ok(unfinished)
     }
@@ -126,7 +139,10 @@ impl Backend for Overlay {
         progress: &Progress,
         cancel: &Cancel,
     ) -> Result<Sealed> {
-        commit::commit(stack_of(active)?, (&active.path, dest), progress, cancel)
+        let stack = stack_of(active)?;
+        commit::copy_upper((stack, &active.path), &BTreeSet::new(), dest, progress, cancel)?;
+        let layers = [dest.to_owned()].into_iter().chain(stack.layers.iter().cloned());
+        Ok(Sealed { layers: layers.collect() })
     }
 
     /// Nothing is deleted before the mount is gone.

@@ -3,6 +3,8 @@
 use std::fmt;
 use std::path::{Path, PathBuf};
 
+use copy_engine::Bytes;
+
 use crate::error::Result;
 use crate::overlay::Difference;
 use crate::undo::Undo;
@@ -12,12 +14,23 @@ use crate::{Active, Kind, overlay};
 pub struct Unfinished {
     active: Active,
     layers: Vec<PathBuf>,
+    bytes: Bytes,
     undo: Undo<Box<dyn FnMut()>>,
 }
 
 impl Unfinished {
-    pub(crate) fn new(active: Active, layers: Vec<PathBuf>, undo: impl FnMut() + 'static) -> Self {
-        Self { active, layers, undo: Undo::new(Box::new(undo)) }
+    pub(crate) fn new(
+        active: Active,
+        layers: Vec<PathBuf>,
+        bytes: Bytes,
+        undo: impl FnMut() + 'static,
+    ) -> Self {
+        Self { active, layers, bytes, undo: Undo::new(Box::new(undo)) }
+    }
+
+    /// How the bytes came that another tree had over what the two stand on.
+    pub fn bytes(&self) -> Bytes {
+        self.bytes
     }
 
     /// The directory that holds the tree's own files: what is written there is in the tree.
@@ -27,7 +40,7 @@ impl Unfinished {
 
     /// For writing what the tree is to differ in.
     pub fn difference(&self) -> Result<Difference> {
-        Difference::between(&self.layers, &self.root())
+        Difference::within(&self.layers, &self.root())
     }
 
     /// Makes the tree reachable.

@@ -17,6 +17,11 @@ pub(crate) fn is_overlay(row: &Row) -> bool {
     row.backend == Kind::Overlay.name()
 }
 
+/// The store that a tree over a sealed one is in.
+pub(crate) fn store(row: &Row) -> Option<PathBuf> {
+    row.sealed.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned)
+}
+
 /// Where what an overlay has besides its files is, in the store of its sealed tree.
 pub(crate) fn private_dir(sealed: &Path, row: &Row) -> PathBuf {
     let store = sealed.parent().and_then(Path::parent).unwrap_or(Path::new("/"));
@@ -29,7 +34,7 @@ pub(crate) fn private_dir_in(store: &Path, id: &str) -> PathBuf {
 }
 
 /// The overlay, mounted at `path` or to be; `None` if the tree is none, or not yet.
-fn overlay_at(row: &Row, path: &Path) -> Result<Option<Active>, ApiError> {
+pub(crate) fn overlay_at(row: &Row, path: &Path) -> Result<Option<Active>, ApiError> {
     let Some(sealed) = row.sealed.as_ref().filter(|_| is_overlay(row)) else { return Ok(None) };
     // To unmount and remove it, its layers need not be there.
     let Sealed { layers } = seal::layers(sealed)?.unwrap_or(Sealed { layers: Vec::new() });

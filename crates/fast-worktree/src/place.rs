@@ -114,8 +114,8 @@ fn in_store(store: &Path, source: &Source, name: &str) -> PathBuf {
     store.join("worktrees").join(repository).join(name::directory(name))
 }
 
-/// The store for trees of `source`: the one that was chosen, else on its file system where that can be, since nothing is shared
-/// across two; else in `home`.
+/// The store for trees of `source`: the one that was chosen, else the one that it is in, else on its file
+/// system where that can be, since nothing is shared across two; else in `home`.
 pub(crate) fn store(wanted: Store<'_>, source: &Source) -> Result<PathBuf, ApiError> {
     let Store { home, chosen } = wanted;
     if let Some(chosen) = chosen {
@@ -127,6 +127,9 @@ pub(crate) fn store(wanted: Store<'_>, source: &Source) -> Result<PathBuf, ApiEr
     }
     fs_sys::make_dirs(home, Mode(0o700))?;
     let home = fs_sys::canonicalize(home)?;
+    if let Some(store) = source.store() {
+        return Ok(store);
+    }
     let root = fs_sys::open_dir(source.root())?;
     if is_same_file_system(&fs_sys::open_dir(&home)?, &root)? {
         return Ok(home);

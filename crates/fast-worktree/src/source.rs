@@ -2,12 +2,12 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_sys::{ErrorKind, Kind, Time};
+use fs_sys::{ErrorKind, FileSystem, Kind, Time};
 use git_cli::{Config, Git, Located, Opened, Repository, Said};
 use pool_db::{Registry, RepositoryIdentity, State, Worktree as Row};
 
 use crate::api::{ApiError, Code};
-use crate::identity;
+use crate::{backing, identity};
 
 /// What trees are made from.
 #[derive(Debug)]
@@ -26,16 +26,19 @@ pub(crate) struct Checkout {
     pub(crate) repository: Repository,
     pub(crate) identity: RepositoryIdentity,
     pub(crate) config: Config,
+    /// The row of the overlay that it is, if it is one of ours.
+    pub(crate) overlay: Option<Row>,
     /// What git said of it, if it was asked just now.
     said: Option<Said>,
 }
 
 impl Checkout {
-    fn new(opened: Opened) -> Result<Self, ApiError> {
+    fn new(opened: Opened, registry: Option<&Registry>) -> Result<Self, ApiError> {
         let Opened { repository, config, said } = opened;
         let root = repository.work_tree.clone().unwrap_or_else(|| repository.common_dir.clone());
         let identity = identity::of(&repository.common_dir)?;
-        Ok(Self { root, repository, identity, config, said })
+        let overlay = registry.map(|registry| overlay_at(registry, &root)).transpose()?.flatten();
+        Ok(Self { root, repository, identity, config, overlay, said })
     }
 
     /// Has what git said remembered. If that cannot be, git is asked again the next time.
@@ -84,7 +87,7 @@ impl Source {
             return Ok(Self::Plain(PlainDirectory { root: row.path, origin: row.repository }));
         }
         match open_by(directory, |directory| git.open(directory)) {
-            Ok(opened) => Ok(Self::Checkout(Box::new(Checkout::new(opened)?))),
+            Ok(opened) => Ok(Self::Checkout(Box::new(Checkout::new(opened, registry)?))),
             Err(error) if error.code == Code::NotARepository => {
                 let root = fs_sys::canonicalize(directory)?;
                 let identity = identity::of(&root)?;
@@ -119,6 +122,14 @@ impl Source {
         }
     }
 
+    /// The store that its files are in, if it is an overlay of ours: what is mounted tells no file system.
+    pub(crate) fn store(&self) -> Option<PathBuf> {
+        match self {
+            Self::Checkout(checkout) => checkout.overlay.as_ref().and_then(backing::store),
+            Self::Plain(_) => None,
+        }
+    }
+
     /// The directories in which nothing of ours may be.
     pub(crate) fn own_directories(&self) -> Vec<&Path> {
         match self {
@@ -129,6 +140,15 @@ impl Source {
             Self::Plain(directory) => vec![&directory.root],
         }
     }
+}
+
+/// The overlay of ours that is mounted at `root`.
+fn overlay_at(registry: &Registry, root: &Path) -> Result<Option<Row>, ApiError> {
+    if FileSystem::of(&fs_sys::open_dir(root)?)? != FileSystem::Overlay {
+        return Ok(None);
+    }
+    let found = registry.find_by_path_containing(root)?;
+    Ok(found.filter(|row| row.path == root && row.state == State::Held && backing::is_overlay(row)))
 }
 
 /// The tree without a repository that `directory` is in.

@@ -13,7 +13,7 @@ use crate::config::Configuration;
 use crate::place::{self, Store};
 use crate::service::Service;
 use crate::source::Source;
-use crate::{row, seal};
+use crate::{backing, row, seal};
 
 impl Service {
     /// Looks at the stores of this home, and at the one for trees of the request's directory.
@@ -21,7 +21,7 @@ impl Service {
         let registry = Registry::open_existing(&self.settings.home)?;
         let rows = registry.as_ref().map_or_else(|| Ok(Vec::new()), Registry::list_all)?;
         let mut stores = BTreeSet::from([self.settings.home.clone()]);
-        stores.extend(rows.iter().filter_map(store_of));
+        stores.extend(rows.iter().filter_map(backing::store));
         stores.extend(self.store_here(registry.as_ref(), &request.directory.0));
         let mut found = Vec::new();
         for path in stores {
@@ -43,10 +43,6 @@ impl Service {
         let chosen = configuration.store.as_deref();
         place::store(Store { home: &self.settings.home, chosen }, &source).ok()
     }
-}
-
-fn store_of(row: &Row) -> Option<PathBuf> {
-    row.sealed.as_deref().and_then(Path::parent).and_then(Path::parent).map(Path::to_owned)
 }
 
 fn usage_of(row: &Row) -> Result<WorktreeUsage, ApiError> {

@@ -9,6 +9,7 @@ use rustix::fs::{OFlags, openat};
 use rustix::io::Errno;
 
 use crate::error::{Error, ErrorKind, Result, call};
+use crate::node::stat_at;
 use crate::os;
 use crate::stat::{Kind, Mode, Stat};
 
@@ -68,6 +69,21 @@ impl Dir {
             (fd, rest) = (os::open_dir_beneath(&above, next)?, left);
         }
         Ok(Self { fd, path })
+    }
+
+    /// What lstat says of the entry at `relative`, on the same terms; `None` if nothing is there.
+    pub fn stat_beneath(&self, relative: &Path) -> Result<Option<Stat>> {
+        let is_absent = |error: &Error| {
+            matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::Link)
+        };
+        let found = self
+            .open_beneath(relative.parent().unwrap_or(Path::new("")))
+            .and_then(|parent| stat_at(parent.at(relative.file_name().unwrap_or_default())));
+        match found {
+            Ok(stat) => Ok(Some(stat)),
+            Err(error) if is_absent(&error) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Opens the child `name`; a link or another kind of entry is an error.

@@ -10,7 +10,7 @@ use ignore::Match;
 use ignore::gitignore::{Gitignore, GitignoreBuilder};
 
 /// The name of a file of rules.
-pub(crate) const RULES_FILE: &str = ".gitignore";
+pub const RULES_FILE: &str = ".gitignore";
 
 /// What the rules say of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ mod patterns;
 mod pool;
 mod visit;
 
-pub use ignored::Ignore;
+pub use ignored::{Ignore, RULES_FILE};
 pub use patterns::Patterns;
 pub use pool::{MAX_WORKERS, Queue, run_tasks, worker_count};
 pub use visit::{CHUNK_FILES, Descend, Directory, Entry, Visitor, walk};

@@ -2,6 +2,7 @@
 
 mod crash;
 mod eviction;
+mod fork;
 mod hooks;
 mod hot;
 mod leftovers;

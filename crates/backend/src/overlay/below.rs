@@ -63,6 +63,35 @@ impl Layers {
     }
 }
 
+impl Layers {
+    /// What the directory `dir` of a layer above these continues, which is `name` in `parent`: what a redirect
+    /// says, or nothing if it is opaque.
+    pub(super) fn continued(
+        &self,
+        dir: &Dir,
+        parent: &Merged,
+        name: &OsStr,
+    ) -> Result<Option<Found>> {
+        let at = || dir.path().to_owned();
+        let Some(target) = load_mark(dir, Mark::Redirect, at)? else {
+            let is_opaque = load_mark(dir, Mark::Opaque, at)?.is_some();
+            return if is_opaque { Ok(None) } else { self.find(parent, name) };
+        };
+        let Some(absolute) = target.strip_prefix(b"/") else {
+            return self.find(parent, OsStr::from_bytes(&target));
+        };
+        let mut found = Found::Directory(self.top()?);
+        for name in Path::new(OsStr::from_bytes(absolute)) {
+            let Found::Directory(above) = &found else { return Ok(None) };
+            match self.find(above, name)? {
+                Some(next) => found = next,
+                None => return Ok(None),
+            }
+        }
+        Ok(Some(found))
+    }
+}
+
 impl Merged {
     fn part(&self, number: usize) -> Option<&Dir> {
         self.0.iter().find(|(of, _)| *of == number).map(|(_, dir)| dir)

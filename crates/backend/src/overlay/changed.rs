@@ -7,7 +7,7 @@ use fs_sys::Kind;
 use super::links::hidden_names;
 use super::mount::require_mounted;
 use super::scan::{Means, scan};
-use super::view::{View, for_each_below, stat_below};
+use super::view::{View, for_each_below};
 use crate::error::Result;
 use crate::{Changes, Stack};
 
@@ -18,7 +18,7 @@ pub(super) fn changed(stack: &Stack, point: &Path) -> Result<Option<Changes>> {
     let entries = scan(&fs_sys::open_dir(&stack.upper())?)?;
     let mut changes = Changes::default();
     for entry in &entries {
-        let before = stat_below(below.root(), &entry.path)?;
+        let before = below.root().stat_beneath(&entry.path)?;
         let was_directory = before.is_some_and(|stat| stat.kind == Kind::Directory);
         match &entry.means {
             Means::Whiteout => {
@@ -38,7 +38,7 @@ pub(super) fn changed(stack: &Stack, point: &Path) -> Result<Option<Changes>> {
         }
         if was_directory && entry.means != Means::Merged {
             for_each_below(below.root(), &entry.path, &mut |_, path, _| {
-                if stat_below(&tree, &path)?.is_none() {
+                if tree.stat_beneath(&path)?.is_none() {
                     changes.absent.push(path);
                 }
                 Ok(())

@@ -5,29 +5,31 @@
 
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use copy_engine::{Cancel, Progress};
+use copy_engine::{Bytes, Cancel, Progress};
 use fs_sys::{Dir, ErrorKind, Mark, set_mark};
 
 use super::links::{Hidden, hidden_names};
 use super::mount::{make_dir_like, require_mounted};
-use super::scan::{Entry, Means, first_difference, scan};
-use crate::capture::{self, TopGit};
+use super::scan::{Entry, Means, first_difference, scan_but};
+use crate::Stack;
+use crate::capture::{self, Captured, TopGit};
 use crate::error::Result;
 use crate::undo::Undo;
-use crate::{Sealed, Stack};
 
 /// How often a tree that is written to meanwhile is tried.
 const ATTEMPTS: usize = 4;
 
-/// Makes `dest` a layer with what was changed in the tree at `point`.
-pub(super) fn commit(
-    stack: &Stack,
-    (point, dest): (&Path, &Path),
+/// Makes `dest` a layer with what was changed in the tree at `point`, but for what is left out. Says how the
+/// bytes came.
+pub(super) fn copy_upper(
+    (stack, point): (&Stack, &Path),
+    left_out: &BTreeSet<PathBuf>,
+    dest: &Path,
     progress: &Progress,
     cancel: &Cancel,
-) -> Result<Sealed> {
+) -> Result<Bytes> {
     let tree = require_mounted(stack, point)?;
     let upper = fs_sys::open_dir(&stack.upper())?;
     let part = capture::part_of(dest);
@@ -35,24 +37,24 @@ pub(super) fn commit(
     for _ in 0..ATTEMPTS {
         fs_sys::make_dir(&part, fs_sys::Mode(0o700))?;
         let unfinished = Undo::tree(&part);
-        let before = scan(&upper)?;
-        match copy(&upper, &tree, &before, &part, (progress, cancel)) {
-            Ok(()) => {}
+        let before = scan_but(&upper, left_out)?;
+        let from = Captured { source: &upper, top_git: TopGit::LeaveOut, left_out };
+        let bytes = match copy(from, &tree, &before, &part, (progress, cancel)) {
+            Ok(bytes) => bytes,
             Err(error) => {
                 // What vanished under the copy is a change like any other.
-                changing = first_difference(&before, &scan(&upper)?);
+                changing = first_difference(&before, &scan_but(&upper, left_out)?);
                 if changing.is_some() && !cancel.is_cancelled() {
                     continue;
                 }
                 return Err(error);
             }
-        }
-        changing = first_difference(&before, &scan(&upper)?);
+        };
+        changing = first_difference(&before, &scan_but(&upper, left_out)?);
         if changing.is_none() {
             fs_sys::rename_noreplace(&part, dest)?;
             unfinished.disarm();
-            let layers = [dest.to_owned()].into_iter().chain(stack.layers.iter().cloned());
-            return Ok(Sealed { layers: layers.collect() });
+            return Ok(bytes);
         }
     }
     let path = point.join(changing.unwrap_or_default());
@@ -60,15 +62,14 @@ pub(super) fn commit(
 }
 
 fn copy(
-    upper: &Dir,
+    from: Captured<'_>,
     tree: &Dir,
     entries: &[Entry],
     part: &Path,
     (progress, cancel): (&Progress, &Cancel),
-) -> Result<()> {
+) -> Result<Bytes> {
     let ladder = capture::ladder();
-    let from = (upper, TopGit::LeaveOut);
-    let made = capture::copy_everything(from, part, &ladder, progress, cancel)?;
+    let (made, bytes) = capture::copy_everything(from, part, &ladder, progress, cancel)?;
     let mut touched = BTreeSet::new();
     for entry in entries {
         let (parent, name) = split(&entry.path);
@@ -82,12 +83,14 @@ fn copy(
             Means::Merged | Means::Whole => {}
         }
     }
-    let hidden = hidden_names(tree, entries)?;
+    let mut hidden = hidden_names(tree, entries)?;
+    let is_left_out = |path: &Path| path.ancestors().any(|above| from.left_out.contains(above));
+    hidden.retain(|hidden| !is_left_out(&hidden.path));
     for Hidden { path, known } in &hidden {
         let parent = make_parents(tree, &made, path)?;
-        let (from, from_name) = split(known);
-        let from = made.open_beneath(from)?;
-        fs_sys::hard_link(from.at(from_name), parent.at(split(path).1))?;
+        let (above, name) = split(known);
+        let above = made.open_beneath(above)?;
+        fs_sys::hard_link(above.at(name), parent.at(split(path).1))?;
         touched.insert(split(path).0);
     }
     // Making an entry changed its directory's time.
@@ -95,7 +98,8 @@ fn copy(
         let wanted = tree.open_beneath(relative)?.stat()?.mtime;
         made.open_beneath(relative)?.set_mtime(wanted)?;
     }
-    capture::copy_attributes(upper, &made)
+    capture::copy_attributes(from.source, &made)?;
+    Ok(bytes)
 }
 
 fn split(path: &Path) -> (&Path, &OsStr) {

@@ -47,14 +47,21 @@ impl Difference {
     /// The difference between `layers`, the topmost first, and a tree: in the directory `made`, which is
     /// empty. Without layers it is what `made` holds that is changed.
     pub fn between(layers: &[PathBuf], made: &Path) -> Result<Self> {
+        let mut difference = Self::within(layers, made)?;
+        if let Some(like) = difference.levels[0].below.topmost() {
+            let ending = Ending::Like(Attributes::read(like)?);
+            difference.endings.insert(PathBuf::new(), ending);
+        }
+        Ok(difference)
+    }
+
+    /// The same where `made` may hold a part of it already, and has its own attributes.
+    pub(crate) fn within(layers: &[PathBuf], made: &Path) -> Result<Self> {
         let layers = Layers::open(layers)?;
         let (below, made) = (layers.top()?, fs_sys::open_dir(made)?);
-        let ending = match below.topmost() {
-            Some(like) => Ending::Like(Attributes::read(like)?),
-            None => Ending::Time(made.stat()?.mtime),
-        };
+        let endings = BTreeMap::from([(PathBuf::new(), Ending::Time(made.stat()?.mtime))]);
         let top = Level { relative: PathBuf::new(), made: Some(made), below };
-        Ok(Self { layers, levels: vec![top], endings: BTreeMap::from([(PathBuf::new(), ending)]) })
+        Ok(Self { layers, levels: vec![top], endings })
     }
 
     /// What the tree has at `relative` by now; `None` if nothing.
@@ -198,12 +205,11 @@ impl Difference {
             }
             Some(Err(error)) => return Err(error.into()),
         };
-        if let Some(dir) = &made
-            && is_opaque(dir)?
-        {
-            return Ok(Some(Level { relative, made, below: Merged::default() }));
-        }
-        Ok(match (made, self.below_at(name)?) {
+        let below = match &made {
+            Some(dir) => self.layers.continued(dir, &parent.below, name)?,
+            None => self.below_at(name)?,
+        };
+        Ok(match (made, below) {
             (made, Some(Found::Directory(below))) => Some(Level { relative, made, below }),
             (Some(made), _) => Some(Level { relative, made: Some(made), below: Merged::default() }),
             (None, _) => None,
@@ -244,11 +250,6 @@ impl Difference {
             Some(found) => Ok(Some(found?)),
         }
     }
-}
-
-fn is_opaque(dir: &Dir) -> Result<bool> {
-    let mark = fs_sys::load_mark(dir, Mark::Opaque, || dir.path().to_owned())?;
-    Ok(mark.is_some())
 }
 
 /// The parent and the name; `None` for the topmost directory.

@@ -10,7 +10,7 @@ use std::path::PathBuf;
 use fs_sys::{Dir, Kind};
 
 use super::scan::{Entry, Means};
-use super::view::{for_each_below, stat_below};
+use super::view::for_each_below;
 use crate::error::Result;
 
 /// A name that only the index knows, and one of the same file that the upper has.
@@ -34,7 +34,7 @@ pub(super) fn hidden_names(root: &Dir, entries: &[Entry]) -> Result<Vec<Hidden>>
     // By the inode in the tree: a name.
     let mut wanted: HashMap<u64, &PathBuf> = HashMap::new();
     for names in groups.values() {
-        let Some(found) = stat_below(root, names[0])? else { continue };
+        let Some(found) = root.stat_beneath(names[0])? else { continue };
         if found.links > names.len() as u64 {
             wanted.insert(found.ino, names[0]);
         }

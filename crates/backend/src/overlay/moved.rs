@@ -13,7 +13,7 @@ use fs_sys::{Dir, ErrorKind, File, Kind, Mark, remove_mark};
 
 use super::commit::make_parents;
 use super::scan::{Entry, Means, scan};
-use super::view::{View, for_each_below, stat_below};
+use super::view::{View, for_each_below};
 use crate::Stack;
 use crate::error::Result;
 
@@ -70,7 +70,7 @@ fn link_hidden_names(stack: &Stack, upper: &Dir, entries: &[Entry]) -> Result<()
         entries.iter().map(|entry| (entry.path.as_path(), entry)).collect();
     let mut wanted: HashMap<u64, &Path> = HashMap::new();
     for entry in candidates {
-        match stat_below(below.root(), &entry.path)? {
+        match below.root().stat_beneath(&entry.path)? {
             Some(found) if found.kind == Kind::File && found.links > 1 => {
                 wanted.insert(found.ino, &entry.path);
             }

@@ -1,5 +1,6 @@
 //! What is in an upper layer.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use fs_sys::{Dir, ErrorKind, Kind, Mark, Stat, load_mark};
@@ -35,6 +36,11 @@ pub(super) enum Means {
 
 /// Everything in the layer but the tree's own [`GIT`], sorted: a directory comes before what is in it.
 pub(super) fn scan(upper: &Dir) -> Result<Vec<Entry>> {
+    scan_but(upper, &BTreeSet::new())
+}
+
+/// The same without what is left out, and all below that.
+pub(super) fn scan_but(upper: &Dir, left_out: &BTreeSet<PathBuf>) -> Result<Vec<Entry>> {
     let mut entries = Vec::new();
     let mut buffer = Vec::new();
     let mut pending = vec![PathBuf::new()];
@@ -51,7 +57,7 @@ pub(super) fn scan(upper: &Dir) -> Result<Vec<Entry>> {
         })?;
         for name in names {
             let path = relative.join(&name);
-            if path == Path::new(GIT) {
+            if path == Path::new(GIT) || left_out.contains(&path) {
                 continue;
             }
             let stat = match fs_sys::stat_at(dir.at(&name)) {

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_sys::{DetachedMount, Dir, ErrorKind, Kind, Stat};
+use fs_sys::{DetachedMount, Dir, ErrorKind, Kind};
 
 use crate::error::Result;
 
@@ -28,22 +28,6 @@ impl View {
 
     pub(super) fn root(&self) -> &Dir {
         &self.root
-    }
-}
-
-/// What lstat says of `relative` below `root`; `None` if nothing is there.
-pub(super) fn stat_below(root: &Dir, relative: &Path) -> Result<Option<Stat>> {
-    let is_absent = |error: &fs_sys::Error| {
-        matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::Link)
-    };
-    let parent = match root.open_beneath(relative.parent().unwrap_or(Path::new(""))) {
-        Err(error) if is_absent(&error) => return Ok(None),
-        other => other?,
-    };
-    match fs_sys::stat_at(parent.at(relative.file_name().unwrap_or_default())) {
-        Ok(stat) => Ok(Some(stat)),
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(error.into()),
     }
 }
 

@@ -78,6 +78,26 @@ impl<'a> Carrying<'a> {
     }
 }
 
+/// Entries whose files the tree had before anything was carried to it.
+#[derive(Debug, Default)]
+pub(super) struct Unchanged {
+    /// Their numbers in the source's index, and what is known of the files.
+    pub(super) entries: Vec<(u32, StatBlock)>,
+    pub(super) bytes: u64,
+}
+
+impl Unchanged {
+    /// Files by their lstat in the tree.
+    pub(super) fn of(files: impl IntoIterator<Item = (u32, Stat)>) -> Self {
+        let mut found = Self::default();
+        for (number, stat) in files {
+            found.bytes += stat.size;
+            found.entries.push((number, stat_block(&stat)));
+        }
+        found
+    }
+}
+
 impl Service {
     /// Fills the tree with the source as it is now.
     pub(crate) fn carry(
@@ -99,23 +119,22 @@ impl Service {
         tracing::debug!(files = copied.files.len(), "copied");
         require_readable(&source.root, &copied.skipped, |path| tracked.leads_to(path))?;
         make_submodules(&tree, tracked)?;
-        self.finish_carried(carrying, admin, making, (copied, Vec::new()))
+        self.finish_carried(carrying, admin, making, (copied, Unchanged::default()))
     }
 
-    /// Stamps the index of a tree that has what was carried, and tells what that was. `unchanged` are the
-    /// entries whose files the tree had before, as they are there.
+    /// Stamps the index of a tree that has what was carried, and tells what that was.
     pub(super) fn finish_carried(
         &self,
         carrying: &Carrying<'_>,
         admin: &Admin,
         making: &Making<'_>,
-        (mut copied, unchanged): (Tree, Vec<(u32, Stat)>),
+        (mut copied, unchanged): (Tree, Unchanged),
     ) -> Result<Filled, ApiError> {
         let Carrying { index, staged, tracked, included, .. } = carrying;
         let tree = making.tree();
         copied.files.sort_by(|a, b| a.path.as_os_str().cmp(b.path.as_os_str()));
 
-        let (stamped, suspects) = stamp(index, tracked, &copied.files, &unchanged)?;
+        let (stamped, suspects) = stamp(index, tracked, &copied.files, &unchanged.entries)?;
         fs_sys::write_new(&admin.index(), &stamped, Mode(0o666))?;
         tracing::debug!("the index is stamped");
         let context = Context::Explicit { git_dir: &admin.path, work_tree: &tree, index: None };
@@ -135,8 +154,8 @@ impl Service {
             }
         }
         let (mut stats, left_out) = summary(&copied);
-        stats.files += unchanged.len() as u64;
-        stats.bytes_cloned += unchanged.iter().map(|(_, stat)| stat.size).sum::<u64>();
+        stats.files += unchanged.entries.len() as u64;
+        stats.bytes_cloned += unchanged.bytes;
         let mut skipped = included.refused.clone();
         skipped.extend(left_out);
         let provisioned = provisioned(index, tracked, &copied.files);
@@ -195,7 +214,7 @@ fn stamp<'a>(
     index: &'a SourceIndex,
     tracked: &Tracked<'_>,
     files: &[CopiedFile],
-    unchanged: &[(u32, Stat)],
+    unchanged: &[(u32, StatBlock)],
 ) -> Result<(Vec<u8>, Vec<&'a [u8]>), ApiError> {
     let mut patch =
         index.index.clone().into_patch().map_err(|error| {
@@ -203,7 +222,7 @@ fn stamp<'a>(
         })?;
     let mut stamps: Vec<Option<StatBlock>> = vec![None; index.index.len()];
     for (number, stat) in unchanged {
-        stamps[*number as usize] = Some(stat_block(stat));
+        stamps[*number as usize] = Some(*stat);
     }
     for file in files {
         if let Some(number) = tracked.number(&file.path)

@@ -9,12 +9,14 @@ use fs_sys::{Dir, ErrorKind, Kind};
 use git_cli::Admin;
 use walk::Ignore;
 
-use super::carry::{Carrying, require_readable};
+use super::carry::{Carrying, Unchanged, require_readable};
 use super::fill::Filled;
 use super::include::as_path;
 use super::make::Order;
 use super::making::Making;
+use super::over_sealed::Ground;
 use super::survey::{Compared, Survey};
+use super::tracked::Tracked;
 use crate::api::{ApiError, Carry};
 use crate::chain::Rung;
 use crate::seal::{Held, IgnoredRoot, Image};
@@ -47,14 +49,15 @@ impl Service {
         };
         tracing::debug!(files = survey.files.len(), same = survey.same.len(), "compared");
         let change = Change { root: &root, image: &image, survey: &survey, carrying };
+        let ground = stack.as_ref().unwrap_or(held);
         let (admin, mut copied) =
-            self.stand_on(order, (rung, stack.as_ref().unwrap_or(held)), making, |unfinished| {
+            self.stand_on(order, Ground::sealed(rung, ground), making, |unfinished| {
                 self.make_differ(unfinished, &change)
             })?;
         let unchanged = survey.same.iter();
         let unchanged =
             unchanged.map(|(number, sealed)| (*number, image.files[*sealed as usize].stat));
-        let unchanged = unchanged.collect();
+        let unchanged = Unchanged::of(unchanged);
         copied.skipped.extend(survey.skipped);
         copied.skipped.sort_by(|a, b| a.path.cmp(&b.path));
         let mut filled = self.finish_carried(carrying, &admin, making, (copied, unchanged))?;
@@ -116,15 +119,24 @@ impl Service {
             return Err(copy_engine::Error::KeepsChanging { path }.into());
         }
         change.hide_lost(&copied, &mut difference)?;
-        for path in tracked.submodules().map(as_path) {
-            let found = difference.stat(path)?;
-            if found.is_none_or(|found| found.kind != Kind::Directory) {
-                difference.directory(path)?;
-            }
-        }
+        make_submodules(tracked, &mut difference)?;
         difference.finish()?;
         Ok(copied)
     }
+}
+
+/// Each submodule is the empty directory that git would leave.
+pub(super) fn make_submodules(
+    tracked: &Tracked<'_>,
+    difference: &mut Difference,
+) -> Result<(), ApiError> {
+    for path in tracked.submodules().map(as_path) {
+        let found = difference.stat(path)?;
+        if found.is_none_or(|found| found.kind != Kind::Directory) {
+            difference.directory(path)?;
+        }
+    }
+    Ok(())
 }
 
 /// What makes a sealed tree the source.

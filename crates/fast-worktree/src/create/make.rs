@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use backend::{Reason, Site, Support};
+use backend::{Kind, Reason, Site, Support};
 use copy_engine::{Existing, Ladder, Method, Options, copy_tree};
 use git_cli::index::Index;
 use git_cli::object::ObjectId;
@@ -167,15 +167,18 @@ impl Service {
                 .with_hint("git reset makes one; --carry clean needs none"));
         };
         let sample = sample(&index.index, &source.root);
-        let (mut read, mut held) = (None, None);
+        let (mut read, mut held, mut forked) = (None, None, None);
         let rung = choose(order.rules, making, |rung| {
             Ok(match rung {
                 Rung::Checkout => only_commits("git checks out a commit and nothing else"),
                 Rung::Backend(_) if rung.kind().needs_sealed_parent() => {
                     let found = self.can_make_clean(order, rung, &wrapper, &mut read)?;
-                    match (found, &mut held) {
-                        (Support::Yes, held) => self.can_seal(order, rung, held)?,
-                        (no, _) => no,
+                    if found == Support::Yes && rung.kind() == Kind::Overlay {
+                        forked = self.forked(order, &index)?;
+                    }
+                    match (found, &forked) {
+                        (Support::Yes, None) => self.can_seal(order, rung, &mut held)?,
+                        (found, _) => found,
                     }
                 }
                 Rung::Backend(backend) => {
@@ -204,6 +207,9 @@ impl Service {
             included: &included,
             own: &own,
         };
+        if let Some(forked) = forked {
+            return self.fork(order, (rung, &forked), making, &carrying);
+        }
         if let Some(held) = held {
             return self.carry_over_sealed(order, (rung, &held), making, &carrying);
         }

@@ -3,6 +3,7 @@
 mod carry;
 mod carry_over;
 mod fill;
+mod fork;
 mod gate;
 mod include;
 mod make;

@@ -1,9 +1,10 @@
 //! A tree over a sealed one: of a clean one nothing is copied but the index.
 
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use backend::{Backend, GIT, Kind, Parent, Reason, Support, Unfinished};
+use backend::{Active, Backend, GIT, Kind, Parent, Reason, Support, Unfinished};
 use fs_sys::{ErrorKind, File, Mode as FileMode};
 use git_cli::Admin;
 
@@ -20,6 +21,22 @@ use crate::seal::Held;
 use crate::service::Service;
 use crate::{index_mark, place, probed};
 
+/// What a tree is put on.
+#[derive(Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) rung: Rung,
+    pub(super) held: &'a Held,
+    /// Another tree on it that the new one is to be like, and what of that does not come along.
+    pub(super) like: Option<(&'a Active, &'a BTreeSet<PathBuf>)>,
+}
+
+impl<'a> Ground<'a> {
+    /// The sealed tree as it is.
+    pub(super) fn sealed(rung: Rung, held: &'a Held) -> Self {
+        Self { rung, held, like: None }
+    }
+}
+
 impl Service {
     /// Seals the commit if it is not, and stands a tree on it.
     pub(crate) fn make_over_sealed(
@@ -29,7 +46,7 @@ impl Service {
         making: &mut Making<'_>,
     ) -> Result<(Admin, Filled), ApiError> {
         let held = self.seal_for(order, rung)?;
-        let (admin, ()) = self.stand_on(order, (rung, &held), making, |_| Ok(()))?;
+        let (admin, ()) = self.stand_on(order, Ground::sealed(rung, &held), making, |_| Ok(()))?;
         copy_file(&held.index(), &admin.index())?;
         if !order.source.is_sparse() {
             index_mark::record(&admin)?;
@@ -57,7 +74,7 @@ impl Service {
     pub(super) fn stand_on<T>(
         &self,
         order: &Order<'_>,
-        (rung, held): (Rung, &Held),
+        Ground { rung, held, like }: Ground<'_>,
         making: &mut Making<'_>,
         fill: impl FnOnce(&Unfinished) -> Result<T, ApiError>,
     ) -> Result<(Admin, T), ApiError> {
@@ -69,16 +86,19 @@ impl Service {
         held.add_tree(making.row().id, &self.settings.home)?;
         let private = private_dir(&held.directory, making.row());
         fs_sys::make_dirs(private.parent().unwrap_or(&private), FileMode(0o700))?;
-        let parent = Parent::Sealed { sealed: &held.sealed, private: &private };
+        let parent = match like {
+            None => Parent::Sealed { sealed: &held.sealed, private: &private },
+            Some((active, left_out)) => Parent::Active { active, private: &private, left_out },
+        };
         let begin = |tree: &Path| -> Result<Unfinished, ApiError> {
-            match backend.begin(&parent, tree) {
+            match backend.begin(&parent, tree, &self.progress, &self.cancel) {
                 Err(backend::Error::Fs(error))
                     if error.kind == ErrorKind::Exists && error.path == tree =>
                 {
                     Err(place::exists(tree))
                 }
                 begun => {
-                    if begun.is_err() {
+                    if begun.is_err() && like.is_none() {
                         probed::forget(order.stores.home, backend.kind());
                     }
                     Ok(begun?)

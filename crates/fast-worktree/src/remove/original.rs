@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_sys::{Dir, ErrorKind, File, Kind, Stat};
+use fs_sys::{Dir, File, Kind, Stat};
 use git_cli::index::Index;
 use git_cli::object::ObjectFormat;
 use git_cli::{Admin, Git};
@@ -67,29 +67,12 @@ impl Original {
         let (Self::Source { root, .. } | Self::Directory { root }) = self else {
             return Ok(false);
         };
-        match (look_at(tree, path)?, look_at(root, path)?) {
+        match (tree.stat_beneath(path)?, root.stat_beneath(path)?) {
             (None, None) => Ok(true),
             (Some(here), Some(there)) => is_same(tree, root, path, (&here, &there)),
             (Some(_), None) | (None, Some(_)) => Ok(false),
         }
     }
-}
-
-fn look_at(root: &Dir, path: &Path) -> Result<Option<Stat>, ApiError> {
-    let parent = match root.open_beneath(path.parent().unwrap_or(Path::new(""))) {
-        Ok(dir) => dir,
-        Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(error.into()),
-    };
-    match fs_sys::stat_at(parent.at(path.file_name().unwrap_or_default())) {
-        Ok(stat) => Ok(Some(stat)),
-        Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(error.into()),
-    }
-}
-
-fn is_absent(error: &fs_sys::Error) -> bool {
-    matches!(error.kind, ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::Link)
 }
 
 fn is_same(

@@ -105,6 +105,13 @@ impl Service {
         }
     }
 
+    /// The sealed tree in `directory`, which somebody's tree stands on; `None` if it is gone.
+    pub(crate) fn hold_sealed(&self, directory: &Path) -> Result<Option<Held>, ApiError> {
+        let lock = self.wait_for(&lock_of(directory), Sharing::Shared)?;
+        let record = record::load(directory)?;
+        Ok(record.map(|record| Held::new(directory.to_owned(), record, None, lock)))
+    }
+
     /// Removes what is over the limits now that one more is sealed, as far as that
     /// can be done: the sealed tree is good whether it can or not.
     fn make_room(&self, store: &Path, limits: Limits) {

@@ -4,6 +4,7 @@ mod checkpoint;
 mod create;
 mod doctor;
 pub(crate) mod faults;
+mod forking;
 mod interrupts;
 mod remove;
 mod remove_ways;
