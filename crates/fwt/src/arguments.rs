@@ -158,9 +158,9 @@ pub(crate) struct CreateArguments {
     /// How it hangs together with the repository
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArgument,
-    /// The only backend to use [default: the first that works here]
+    /// The only backend to use; may be given again [default: the first that works here]
     #[arg(long, value_parser = backend_parser())]
-    pub(crate) backend: Option<Kind>,
+    pub(crate) backend: Vec<Kind>,
     /// Whether bytes may be copied where they cannot be shared
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cow: CowArgument,
@@ -198,7 +198,7 @@ pub(crate) enum CarryArgument {
 }
 
 /// How a worktree hangs together with its repository.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArgument {
     /// A git linked worktree: objects and refs are shared
     #[default]
@@ -316,7 +316,7 @@ mod tests {
         for kind in fast_worktree::backends() {
             let arguments = check(&format!("fwt create --backend {}", kind.name())).unwrap();
             let Command::Create(create) = arguments.command else { panic!("{arguments:?}") };
-            assert_eq!(create.backend, Some(kind));
+            assert_eq!(create.backend, [kind]);
         }
     }
 

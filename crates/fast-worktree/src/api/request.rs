@@ -140,9 +140,9 @@ pub struct CreateRequest {
     /// How it hangs together with the repository.
     #[serde(default)]
     pub mode: Mode,
-    /// The only backend to use.
+    /// The only backends to use, in the order of the chain whatever theirs is; all if empty.
     #[serde(default)]
-    pub backend: Option<Kind>,
+    pub backends: Vec<Kind>,
     /// Whether bytes may be copied.
     #[serde(default)]
     pub cow: CowPolicy,
