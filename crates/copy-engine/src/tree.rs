@@ -396,12 +396,14 @@ impl Visitor for Worker<'_> {
     }
 
     fn unreadable(&mut self, relative: &Path, error: fs_sys::Error) -> Result<()> {
-        if is_skipped(&error) {
+        match error.kind {
             // The walk does not say whether rules hide a directory that it could not open.
-            self.skip(relative.to_owned(), Skip::Unreadable, Ignore::Not);
-            return Ok(());
+            ErrorKind::Denied => self.skip(relative.to_owned(), Skip::Unreadable, Ignore::Not),
+            // It vanished meanwhile.
+            ErrorKind::NotFound => {}
+            _ => return Err(error.into()),
         }
-        Err(error.into())
+        Ok(())
     }
 }
 
