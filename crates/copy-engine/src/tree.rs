@@ -396,12 +396,11 @@ impl Visitor for Worker<'_> {
     }
 
     fn unreadable(&mut self, relative: &Path, error: fs_sys::Error) -> Result<()> {
-        match error.kind {
+        if error.kind == ErrorKind::Denied {
             // The walk does not say whether rules hide a directory that it could not open.
-            ErrorKind::Denied => self.skip(relative.to_owned(), Skip::Unreadable, Ignore::Not),
-            // It vanished meanwhile.
-            ErrorKind::NotFound => {}
-            _ => return Err(error.into()),
+            self.skip(relative.to_owned(), Skip::Unreadable, Ignore::Not);
+        } else if error.kind != ErrorKind::NotFound {
+            return Err(error.into());
         }
         Ok(())
     }
