@@ -11,6 +11,7 @@ use fast_worktree::api::TreeOwner;
 
 use crate::checkpoint_arguments::CheckpointCommand;
 use crate::help;
+use crate::lease_arguments::{AcquireArguments, LeaseArguments};
 
 /// Reads the command line, the program's name first.
 pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, clap::Error> {
@@ -59,6 +60,12 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Make a worktree and print its path
     Create(CreateArguments),
+    /// Make a worktree, hold it by a lease, and print its path
+    Acquire(AcquireArguments),
+    /// Go on holding a worktree
+    Touch(LeaseArguments),
+    /// Hold a worktree no more; it stays until it is removed
+    Release(LeaseArguments),
     /// Name the worktrees of this repository
     List(ListArguments),
     /// Describe a worktree
@@ -268,7 +275,7 @@ fn owner(text: &str) -> Result<TreeOwner, String> {
 }
 
 /// A path may be of any bytes, but an empty one is a variable that was not set.
-fn id_parser() -> impl clap::builder::TypedValueParser<Value = OsString> {
+pub(crate) fn id_parser() -> impl clap::builder::TypedValueParser<Value = OsString> {
     clap::builder::PathBufValueParser::new().map(PathBuf::into_os_string)
 }
 

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use fast_worktree::Kind;
 use fast_worktree::api::{
-    ApiError, AttachRequest, Carry, Code, CowPolicy, CreateRequest, DiskUsageRequest,
-    DoctorRequest, Fetch, Include, Lfs, ListRequest, Mode, RemoveRequest, Repair, SealRequest,
-    ShowRequest, Trust, TrustRequest, Unsaved, WirePath,
+    AcquireRequest, ApiError, AttachRequest, Carry, Code, CowPolicy, CreateRequest,
+    DiskUsageRequest, DoctorRequest, Fetch, Include, LeaseTerms, Lfs, ListRequest, Mode,
+    ReleaseRequest, RemoveRequest, Repair, SealRequest, ShowRequest, TouchRequest, Trust,
+    TrustRequest, Unsaved, WirePath,
 };
 
 use crate::arguments::{
@@ -15,6 +16,7 @@ use crate::arguments::{
     ListArguments, ModeArgument, RemoveArguments, SealArguments, ShowArguments, TrustArguments,
 };
 use crate::directory::Directory;
+use crate::lease_arguments::{AcquireArguments, LeaseArguments};
 
 /// What `create` asks for.
 pub(crate) fn create(
@@ -53,6 +55,36 @@ pub(crate) fn create(
         fetch: if arguments.fetch { Fetch::First } else { Fetch::Never },
         owner: arguments.owner,
     })
+}
+
+/// What `acquire` asks for.
+pub(crate) fn acquire(
+    arguments: AcquireArguments,
+    directory: &Directory,
+) -> Result<AcquireRequest, ApiError> {
+    let AcquireArguments { create: make, ttl, holder, pid } = arguments;
+    // The parser keeps it far below what a number holds.
+    let ttl_seconds = u32::try_from(ttl.as_secs()).unwrap_or(u32::MAX);
+    let lease = LeaseTerms { holder, ttl_seconds, pid };
+    Ok(AcquireRequest { worktree: create(make, directory)?, lease })
+}
+
+/// What `touch` asks for.
+pub(crate) fn touch(
+    arguments: LeaseArguments,
+    directory: &Directory,
+) -> Result<TouchRequest, ApiError> {
+    let (worktree, directory) = worktree(arguments.worktree, directory)?;
+    Ok(TouchRequest { worktree, directory, lease: arguments.lease })
+}
+
+/// What `release` asks for.
+pub(crate) fn release(
+    arguments: LeaseArguments,
+    directory: &Directory,
+) -> Result<ReleaseRequest, ApiError> {
+    let (worktree, directory) = worktree(arguments.worktree, directory)?;
+    Ok(ReleaseRequest { worktree, directory, lease: arguments.lease })
 }
 
 fn lfs(argument: LfsArgument) -> Lfs {

@@ -8,6 +8,7 @@ use super::checkpoint::{
     BeginCheckpointRequest, CollectCheckpointsRequest, DiffCheckpointsRequest,
     EndCheckpointRequest, ListCheckpointsRequest, RecordWritesRequest, ShowCheckpointRequest,
 };
+use super::lease::{AcquireRequest, ReleaseRequest, TouchRequest};
 use super::{DiskUsageRequest, SealRequest, WirePath};
 
 /// What can be asked, named by its verb.
@@ -16,6 +17,12 @@ use super::{DiskUsageRequest, SealRequest, WirePath};
 pub enum Request {
     /// Make a worktree.
     CreateWorktree(CreateRequest),
+    /// Make a worktree and hold it.
+    AcquireWorktree(AcquireRequest),
+    /// Go on holding a worktree.
+    TouchWorktree(TouchRequest),
+    /// Hold a worktree no more.
+    ReleaseWorktree(ReleaseRequest),
     /// Name the worktrees.
     ListWorktrees(ListRequest),
     /// Describe one.

@@ -11,8 +11,8 @@ mod only;
 
 pub use current::mount_id;
 pub(crate) use current::{
-    NO_ATTRIBUTE, copy_range, create_clone, list, liveness, open_dir_beneath, rename_noreplace,
-    set_mode_unopened, this_process,
+    NO_ATTRIBUTE, boot_id, copy_range, create_clone, find_process, list, liveness,
+    open_dir_beneath, rename_noreplace, set_mode_unopened, this_process,
 };
 pub use only::DetachedMount;
 pub(crate) use only::{
