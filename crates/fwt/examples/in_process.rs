@@ -27,6 +27,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         config: None,
         hear: |_| {},
         clock: now,
+        // Nothing is leased here.
+        since_boot: || None,
     });
     // The first call finds nothing in the caches, and may seal.
     make_and_remove(&service, &repository)?;
