@@ -17,8 +17,8 @@ pub(crate) use current::{
 pub use only::DetachedMount;
 pub(crate) use only::{
     create_subvolume, destroy_subvolume, detached_overlay, has_nested_subvolumes, make_whiteout,
-    may_mount, mount_overlay_with_options, mount_table, set_immutable, set_subvolume_access,
-    snapshot_subvolume, subvolume_access, unmount,
+    may_mount, mount_inside, mount_overlay_with_options, mount_table, set_immutable,
+    set_subvolume_access, snapshot_subvolume, subvolume_access, superblock_of, unmount,
 };
 
 /// What a file system is, as far as it decides anything.

@@ -53,6 +53,16 @@ pub(crate) fn may_mount() -> bool {
     false
 }
 
+pub(crate) fn superblock_of(_dir: &Dir) -> Result<Option<Superblock>> {
+    Ok(None)
+}
+
+pub(crate) fn mount_inside(
+    _dir: &Dir,
+) -> Result<std::result::Result<Option<std::path::PathBuf>, Errno>> {
+    Ok(Err(Errno::NOSYS))
+}
+
 pub(crate) fn mount_table(path: &str) -> Result<Vec<u8>> {
     cannot("read", path.into())
 }
