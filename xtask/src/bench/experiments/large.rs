@@ -93,8 +93,10 @@ fn figures(ground: Ground<'_>, record: &Record) -> Vec<Option<Figure>> {
             let target = if maker == BY_FILE { target(ground, *peer) } else { Target::None };
             figures.push(ratio(maker.name(), peer.name(), target));
         }
+        // Through an overlay git looks each name up in the layers: that is the kernel's time, not ours.
+        let status = if maker == BY_FILE { Target::AtMost(1.2) } else { Target::None };
         for time in ["first", "second"] {
-            figures.push(ratio(&status_name(time, maker), SOURCE_STATUS, Target::AtMost(1.2)));
+            figures.push(ratio(&status_name(time, maker), SOURCE_STATUS, status));
         }
         for peer in [Maker::Git, Maker::Cp] {
             figures.push(ratio(maker.removal_name(), peer.removal_name(), Target::None));
