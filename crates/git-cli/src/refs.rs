@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::object::ObjectId;
 use crate::run::words;
-use crate::{Context, Error, Git, Result};
+use crate::{Context, Error, Git, Repository, Result, files};
 
 impl Git {
     /// Whether git takes `name` as a branch name.
@@ -103,6 +103,16 @@ impl Git {
             }
         }
         Ok(None)
+    }
+
+    /// Which objects stand for others (`git-replace(1)`), as git lists them; nothing, without asking git,
+    /// where there can be none.
+    pub fn replacements(&self, repository: &Repository) -> Result<Vec<u8>> {
+        if !files::may_have_replacements(&repository.common_dir) {
+            return Ok(Vec::new());
+        }
+        let list = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/replace"];
+        self.run(repository.context(), &words(list), &[])
     }
 
     /// Whether the ref exists.

@@ -72,9 +72,8 @@ impl Service {
         store: &Path,
     ) -> Result<Held, ApiError> {
         let Order { rules, source, start, .. } = order;
-        let environment = &self.settings.environment;
         let what = (start.commit, kind);
-        let key = key::of(environment, source, what, rules.request.lfs)?;
+        let key = key::of(&self.git, source, what, rules.request.lfs)?;
         let parent = store.join(SEALED);
         if !fs_sys::exists(&parent)? {
             place::mark(store)?;
