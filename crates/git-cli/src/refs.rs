@@ -143,6 +143,8 @@ impl Git {
         arguments.extend(heads.iter().map(OsString::as_os_str));
         // Not by `--stdin`: git before 2.42 takes no options there.
         arguments.extend(words(["--not", "--branches", "--tags", "--remotes"]));
+        // What stands for other objects is kept like them, and a standalone tree has it too.
+        arguments.push(OsStr::new("--glob=refs/replace/"));
         arguments.extend(base.iter().map(OsString::as_os_str));
         arguments.push(OsStr::new("--"));
         let output = self.run(context, &arguments, &[])?;

@@ -99,9 +99,15 @@ fn replaced(stage: &Stage) {
     let check = || {
         let tree = stage.check(&source, "main");
         stage.remove(&tree, &source);
+        let tree = stage.create_as("standalone", &source, &["--rev", "main"]);
+        tree.assert_clean();
+        stage.assert_like_git(&tree, &source, "main");
+        stage.remove(&tree, &source);
     };
     check();
-    source.git(["replace", "main", "side"]);
+    // On no branch, for a commit that is on one.
+    let other = source.git(["commit-tree", "side^{tree}", "-m", "instead"]);
+    source.git(["replace", "main", &other]);
     check();
     source.git(["pack-refs", "--all"]);
     check();
