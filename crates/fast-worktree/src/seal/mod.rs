@@ -20,6 +20,7 @@ mod make;
 mod record;
 mod standing;
 mod usage;
+mod verify;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -38,6 +39,7 @@ use self::key::LENGTH as KEY_LENGTH;
 use self::record::{Content, Record};
 pub(crate) use self::standing::{remove_stale, remove_tree_of, stale_names};
 pub(crate) use self::usage::usage;
+pub(crate) use self::verify::altered;
 use crate::api::{ApiError, Stats};
 use crate::create::Order;
 use crate::limits::Limits;
