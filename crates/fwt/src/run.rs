@@ -189,7 +189,7 @@ impl Session {
             Ok(response) => {
                 let printed = answer::print(&response, wanted, self.printer, &self.variables);
                 let undelivered = answer::undelivered(&response);
-                printer::finish(printed, ExitCode::from(exit::DONE), undelivered)
+                printer::finish(printed, exit::code_of(&response), undelivered)
             }
             Err(Failure { error, signal }) => {
                 let code = exit::code_for(&error, signal);

@@ -1,6 +1,6 @@
 //! Trees over sealed ones: what is sealed never changes, what is written is never lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -165,6 +165,43 @@ fn after_a_reboot_all_trees_come_back_with_their_work() {
             assert_work(&tree.root);
             scene.fwt().run(scene.root(), ["rm", name, "--discard"]).success();
         }
+        scene.assert_nothing("after the removals");
+    }
+}
+
+/// What starts after a reboot mounts them; one that cannot be mounted is no reason to leave the others.
+#[test]
+fn the_service_mounts_what_it_can() {
+    const UNIT: &str = include_str!("../../../packaging/systemd/fwt-attach@.service");
+    let command = UNIT.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/env fwt "));
+    let words: Vec<&str> = command.expect("the unit runs fwt").split(' ').collect();
+    for scene in overlay_scenes() {
+        let (one, two) = (create(&scene, "overlay", "one"), create(&scene, "overlay", "two"));
+        let elsewhere = scene.sandbox.path("elsewhere");
+        fs::create_dir(&elsewhere).expect("the sandbox is ours");
+        work_in(&one);
+        unmount(&one.root);
+        scene.fwt().run(&elsewhere, &words).success();
+        assert_work(&one.root);
+        unmount(&one.root);
+        unmount(&two.root);
+        let listed = scene.fwt().list_all(scene.root());
+        let row = listed.iter().find(|row| row["name"] == "two").expect("it is listed");
+        let id = row["id"].as_str().expect("it is text");
+        let upper = scene.sandbox.state().join("uppers").join(id).join("upper");
+        let aside = upper.with_file_name("aside");
+        fs::rename(&upper, &aside).expect("the store is ours");
+        let answer = scene.fwt().run(&elsewhere, &words);
+        assert_eq!(answer.code, Some(1), "{answer}");
+        let failed = answer.json()["worktrees"].as_array().expect("a list").clone();
+        let errors = failed.iter().map(|row| (row["name"].as_str(), row["error"].is_null()));
+        let expected = HashSet::from([(Some("one"), true), (Some("two"), false)]);
+        assert_eq!(errors.collect::<HashSet<_>>(), expected, "{answer}");
+        assert_work(&one.root);
+        fs::rename(&aside, &upper).expect("the store is ours");
+        scene.fwt().run(&elsewhere, &words).success();
+        scene.fwt().run(scene.root(), ["rm", "one", "--discard"]).success();
+        scene.fwt().run(scene.root(), ["rm", "two"]).success();
         scene.assert_nothing("after the removals");
     }
 }
