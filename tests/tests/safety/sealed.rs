@@ -91,6 +91,48 @@ fn case_b1_trees_see_neither_each_other_nor_what_becomes_of_the_source() {
     }
 }
 
+/// Something that is done to a sealed tree.
+type Change = fn(&Path);
+
+/// Nobody writes to what trees stand on. Who does it by hand is told so, and nothing of it is taken away.
+#[test]
+fn case_b1_doctor_tells_of_a_sealed_tree_that_was_changed() {
+    if !can_mount() {
+        return;
+    }
+    let changes: [Change; 6] = [
+        |tree| fs::write(tree.join("file"), "two\n").expect("root may"),
+        |tree| {
+            let file = tree.join("file");
+            let time = fs::metadata(&file).and_then(|found| found.modified()).expect("it is there");
+            fs::write(&file, "two\n").expect("root may");
+            let file = fs::File::options().write(true).open(file).expect("it is there");
+            file.set_modified(time).expect("root may");
+        },
+        |tree| fs::write(tree.join("dir/new"), "new\n").expect("root may"),
+        |tree| fs::remove_file(tree.join("dir/script")).expect("it is there"),
+        |tree| fs::remove_file(tree.join("link")).expect("it is there"),
+        |tree| fs::hard_link(tree.join("file"), tree.join("again")).expect("root may"),
+    ];
+    for change in changes {
+        let scene = Scene::in_memory();
+        create(&scene, "overlay", "one");
+        let sealed = crate::eviction::sealed(&scene).remove(0).join("tree");
+        scene.source.write("file", "later\n");
+        scene.source.commit("later");
+        create(&scene, "overlay", "two");
+        assert_eq!(crate::eviction::doctor(&scene), []);
+        change(&sealed);
+        let answer = scene.fwt().run(scene.root(), ["doctor"]).success();
+        assert_eq!(
+            answer["debris"][0]["path"],
+            sealed.parent().expect("it has one").to_str().unwrap()
+        );
+        assert_eq!(crate::eviction::doctor(&scene), [("altered".to_owned(), false)]);
+        assert!(sealed.exists());
+    }
+}
+
 #[test]
 fn after_a_reboot_all_trees_come_back_with_their_work() {
     for scene in overlay_scenes() {

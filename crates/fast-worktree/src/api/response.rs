@@ -321,6 +321,8 @@ pub enum DebrisKind {
     HalfSealed,
     /// A sealed tree that is kept for a worktree that is gone.
     StaleName,
+    /// A sealed tree in which somebody has changed something since. What stands on it shows that too.
+    Altered,
     /// A row whose tree is gone and whose registration is there.
     Missing,
     /// A tree of ours without a row.

@@ -67,7 +67,12 @@ impl Original {
         let (Self::Source { root, .. } | Self::Directory { root }) = self else {
             return Ok(false);
         };
-        match (look_at(tree, path)?, look_at(root, path)?) {
+        let there = match look_at(root, path) {
+            // What is mounted there is not the source's, and never came along.
+            Err(error) if error.kind == ErrorKind::CrossDevice => None,
+            found => found?,
+        };
+        match (look_at(tree, path)?, there) {
             (None, None) => Ok(true),
             (Some(here), Some(there)) => is_same(tree, root, path, (&here, &there)),
             (Some(_), None) | (None, Some(_)) => Ok(false),
@@ -75,16 +80,16 @@ impl Original {
     }
 }
 
-fn look_at(root: &Dir, path: &Path) -> Result<Option<Stat>, ApiError> {
+fn look_at(root: &Dir, path: &Path) -> fs_sys::Result<Option<Stat>> {
     let parent = match root.open_beneath(path.parent().unwrap_or(Path::new(""))) {
         Ok(dir) => dir,
         Err(error) if is_absent(&error) => return Ok(None),
-        Err(error) => return Err(error.into()),
+        Err(error) => return Err(error),
     };
     match fs_sys::stat_at(parent.at(path.file_name().unwrap_or_default())) {
         Ok(stat) => Ok(Some(stat)),
         Err(error) if is_absent(&error) => Ok(None),
-        Err(error) => Err(error.into()),
+        Err(error) => Err(error),
     }
 }
 
