@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use crate::dir::{Dir, Place};
 use crate::error::{Error, Result};
 use crate::immutable::Immutable;
-use crate::mount::{Failed, Overlay, Unmount, Unmounted, Way};
+use crate::mount::{Failed, Overlay, Superblock, Unmount, Unmounted, Way};
 use crate::subvolume::Access;
 
 /// A mount that is not in the tree of directories; there is none here.
@@ -57,9 +57,7 @@ pub(crate) fn superblock_of(_dir: &Dir) -> Result<Option<Superblock>> {
     Ok(None)
 }
 
-pub(crate) fn mount_inside(
-    _dir: &Dir,
-) -> Result<std::result::Result<Option<std::path::PathBuf>, Errno>> {
+pub(crate) fn mount_inside(_dir: &Dir) -> Result<std::result::Result<Option<PathBuf>, Errno>> {
     Ok(Err(Errno::NOSYS))
 }
 
