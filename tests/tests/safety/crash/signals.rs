@@ -15,6 +15,7 @@ const MOMENTS: u32 = 9;
 const ROUNDS: u32 = 6;
 const HITS: u32 = 2;
 
+#[expect(clippy::print_stderr, reason = "a skipped test says what it lacks")]
 fn interrupted(backend: &str, signal: &str, exit: i32) {
     // What we ignore, as a shell's background jobs ignore SIGINT, our children ignore too.
     if is_ignored(exit - 128) {
