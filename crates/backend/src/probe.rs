@@ -113,7 +113,15 @@ pub fn clear_dead_scratch(dir: &Path) -> Result<(), crate::Error> {
 
 /// A scratch mount is in use by nobody, or by somebody who looks at everything for a moment.
 pub(crate) fn clear_scratch_at(path: &Path) -> fs_sys::Result<()> {
-    while fs_sys::unmount(&path.join(SCRATCH_POINT), Unmount::Lazily)? == Unmounted::Done {}
+    loop {
+        match fs_sys::unmount(&path.join(SCRATCH_POINT), Unmount::Lazily) {
+            Ok(Unmounted::Done) => {}
+            Ok(Unmounted::NotMounted) => break,
+            // The root of a user namespace is told so of what is no mount too, and has mounted nothing.
+            Err(error) if error.kind == ErrorKind::Denied => break,
+            Err(error) => return Err(error),
+        }
+    }
     fs_sys::remove_subvolume(path).map(drop)
 }
 

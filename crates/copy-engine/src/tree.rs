@@ -396,12 +396,13 @@ impl Visitor for Worker<'_> {
     }
 
     fn unreadable(&mut self, relative: &Path, error: fs_sys::Error) -> Result<()> {
-        if is_skipped(&error) {
+        if error.kind == ErrorKind::Denied {
             // The walk does not say whether rules hide a directory that it could not open.
             self.skip(relative.to_owned(), Skip::Unreadable, Ignore::Not);
-            return Ok(());
+        } else if error.kind != ErrorKind::NotFound {
+            return Err(error.into());
         }
-        Err(error.into())
+        Ok(())
     }
 }
 

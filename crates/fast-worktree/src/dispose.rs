@@ -75,16 +75,15 @@ fn take_back(registry: &Registry, row: &Row) -> Result<(), ApiError> {
 /// An error unless what is at the place of a making is known to be none of ours. A tree that could not
 /// be read for a moment would else stay there, and no row would name it.
 fn require_foreign(registry: &Registry, row: &Row) -> Result<(), ApiError> {
-    use ErrorKind::{Denied, Link, NotADirectory, NotFound};
+    use ErrorKind::{Denied, Link, NameTooLong, NotADirectory, NotFound};
     let git = row.path.join(".git");
     let file = if row.admin_dir.is_some() { git } else { git.join(marker::FILE_NAME) };
     let found = fs_sys::stat(&file).and_then(|stat| {
         if stat.kind == Kind::File { fs_sys::read_file(&file) } else { Ok(vec![]) }
     });
     match found {
-        Err(error) if !matches!(error.kind, NotFound | NotADirectory | Link | Denied) => {
-            Err(error.into())
-        }
+        Err(error) if matches!(error.kind, NotFound | NotADirectory | Link | NameTooLong) => Ok(()),
+        Err(error) if error.kind != Denied => Err(error.into()),
         _ if row.making_path.is_some() && is_tree_of(registry, row, &row.path) => {
             let text = format!("{} could not be read, and now it can", file.display());
             Err(ApiError::new(Code::Failed, text))

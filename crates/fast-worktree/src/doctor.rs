@@ -109,6 +109,7 @@ impl Service {
                 | DebrisKind::WithoutRow
                 | DebrisKind::HalfSealed
                 | DebrisKind::StaleName
+                | DebrisKind::Altered
                 | DebrisKind::Foreign => {
                     return Ok(Some(debris));
                 }

@@ -1,7 +1,7 @@
 //! Where a new worktree goes: the place that was asked for, or the store on the source's file system.
 
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 
 use fs_sys::{Dir, ErrorKind, FileSystem, Kind, Mode, mount_id};
 use pool_db::Placement;
@@ -49,7 +49,11 @@ pub(crate) fn choose(
     name: &str,
 ) -> Result<Place, ApiError> {
     let (path, placement) = match &request.at {
-        Some(at) => (resolve(&at.0)?, Placement::At),
+        Some(at) => {
+            let path = resolve(&at.0)?;
+            require_outside_stores(&path, wanted)?;
+            (path, Placement::At)
+        }
         None => (in_store(&store(wanted, source)?, source, name), Placement::Store),
     };
     require_outside(&path, source)?;
@@ -68,6 +72,7 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
         ApiError::new(Code::BadRequest, format!("{} cannot be a destination", path.display()))
             .with_hint("name a directory that does not exist yet")
     };
+    require_short(path)?;
     let name = path.file_name().ok_or_else(wrong)?;
     let parent = path.parent().ok_or_else(wrong)?;
     let mut missing: Vec<OsString> = Vec::new();
@@ -93,6 +98,20 @@ pub(crate) fn resolve(path: &Path) -> Result<PathBuf, ApiError> {
     Ok(missing.iter().rev().fold(resolved, |path, part| path.join(part)).join(name))
 }
 
+/// An error for a path that no file system has, or that has no room for what is in a tree.
+fn require_short(path: &Path) -> Result<(), ApiError> {
+    /// Of one name, on every file system that fwt knows.
+    const NAME_BYTES: usize = 255;
+    /// `PATH_MAX`, less one more name of ours and of git's in a tree or beside it.
+    const PATH_BYTES: usize = 4096 - NAME_BYTES;
+    let is_long = |part: Component<'_>| part.as_os_str().len() > NAME_BYTES;
+    if path.as_os_str().len() <= PATH_BYTES && !path.components().any(is_long) {
+        return Ok(());
+    }
+    let text = format!("{} cannot be a destination: it is too long", path.display());
+    Err(ApiError::new(Code::BadRequest, text).with_hint("choose a shorter one"))
+}
+
 fn require_outside(path: &Path, source: &Source) -> Result<(), ApiError> {
     for inside in source.own_directories() {
         let inside = fs_sys::canonicalize(inside)?;
@@ -100,6 +119,27 @@ fn require_outside(path: &Path, source: &Source) -> Result<(), ApiError> {
             let text = format!("{} is inside the source {}", path.display(), inside.display());
             return Err(ApiError::new(Code::DestinationInsideSource, text)
                 .with_hint("choose a place outside with --at, or set FWT_HOME"));
+        }
+    }
+    Ok(())
+}
+
+/// An error for a place among the things that fwt keeps: what else is there may be taken for debris.
+fn require_outside_stores(path: &Path, wanted: Store<'_>) -> Result<(), ApiError> {
+    let named = [Some(wanted.home), wanted.chosen].into_iter().flatten();
+    let named: Vec<PathBuf> = named
+        .filter_map(|store| fs_sys::canonicalize(store).or_else(|_| resolve(store)).ok())
+        .collect();
+    for directory in path.ancestors().skip(1) {
+        let name = directory.file_name().unwrap_or_default().as_encoded_bytes();
+        if named.iter().any(|store| store == directory)
+            || name.starts_with(STORE_PREFIX.as_bytes())
+            || fs_sys::exists(&directory.join(STORE_MARK))?
+        {
+            let text =
+                format!("{} is among what fwt keeps in {}", path.display(), directory.display());
+            return Err(ApiError::new(Code::BadRequest, text)
+                .with_hint("choose another place, or leave --at away"));
         }
     }
     Ok(())

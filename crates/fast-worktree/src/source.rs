@@ -59,6 +59,11 @@ impl Checkout {
         self.config.flag("core.sparsecheckout") == Some(true)
     }
 
+    /// The tree whose attributes count instead of those of any working tree, where there is one.
+    pub(crate) fn attribute_tree(&self) -> Option<&[u8]> {
+        self.config.value("attr.tree")
+    }
+
     /// Whether worktrees have configuration of their own, which git knows how to hand on.
     pub(crate) fn has_worktree_config(&self) -> bool {
         self.config.flag("extensions.worktreeconfig") == Some(true)

@@ -8,6 +8,7 @@ use crate::error::{Error, ErrorKind, Result};
 use crate::node::{remove_dir_at, remove_file_at, stat_at};
 use crate::path::with_parent;
 use crate::stat::{Kind, Mode};
+use crate::subvolume::{ROOT_INODE, is_subvolume_root, make_writable};
 use crate::{os, process};
 
 /// What a removal did.
@@ -17,9 +18,9 @@ pub struct Removed {
     pub entries: u64,
 }
 
-/// Removes the tree at `path`; already gone is success. A symbolic link is removed as a link, its
-/// target never touched, also when it takes a directory's place meanwhile. A mount point, `path`
-/// itself included, is an error that names it ([`ErrorKind::CrossDevice`] or [`ErrorKind::Busy`]):
+/// Removes the tree at `path`, subvolumes in it too; already gone is success. A symbolic link is removed
+/// as a link, its target never touched, also when it takes a directory's place meanwhile. A mount
+/// point, `path` itself included, is an error that names it ([`ErrorKind::CrossDevice`] or [`ErrorKind::Busy`]):
 /// what is mounted there is not ours.
 pub fn remove_tree(path: &Path) -> Result<Removed> {
     let mut removed = Removed::default();
@@ -118,6 +119,10 @@ fn open_for_removal(above: &Dir, relative: &Path) -> Result<Dir> {
         other => other?,
     };
     let found = dir.stat()?;
+    // A subvolume in a tree may be read-only, as snapshots that are kept are.
+    if found.ino == ROOT_INODE && is_subvolume_root(&dir)? {
+        make_writable(&dir)?;
+    }
     if found.mode.0 & OWNER_ALL.0 != OWNER_ALL.0 && found.owner.uid == process::effective_user() {
         dir.set_mode(OWNER_ALL)?;
     }

@@ -20,7 +20,7 @@ pub enum Access {
 }
 
 /// The inode number of every subvolume's topmost directory (`BTRFS_FIRST_FREE_OBJECTID`).
-const ROOT_INODE: u64 = 256;
+pub(crate) const ROOT_INODE: u64 = 256;
 
 /// Whether `dir` is the topmost directory of a btrfs subvolume.
 pub fn is_subvolume_root(dir: &Dir) -> Result<bool> {
@@ -146,7 +146,8 @@ fn remove_at(place: Place<'_>) -> Result<SubvolumeRemoved> {
     destroy(place)
 }
 
-fn make_writable(subvolume: &Dir) -> Result<()> {
+/// Makes a subvolume one that may be written to.
+pub(crate) fn make_writable(subvolume: &Dir) -> Result<()> {
     match os::subvolume_access(subvolume)? {
         Access::ReadWrite => Ok(()),
         Access::ReadOnly => os::set_subvolume_access(subvolume, Access::ReadWrite),

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use fast_worktree::api::{ApiError, Code};
+use fast_worktree::api::{ApiError, Code, Response};
 
 use crate::interrupt::Signal;
 
@@ -26,6 +26,28 @@ pub(crate) const TABLE: [(u8, &str); 10] = [
     (130, "interrupted by SIGINT, after cleaning up"),
     (143, "interrupted by SIGTERM, after cleaning up"),
 ];
+
+/// The exit code for an answer: that what was asked for many was done for some only is no success.
+pub(crate) fn code_of(response: &Response) -> ExitCode {
+    let is_whole = match response {
+        Response::Attached(attached) => attached.worktrees.iter().all(|one| one.error.is_none()),
+        Response::Worktree(_)
+        | Response::DiskUsage(_)
+        | Response::Sealed(_)
+        | Response::List(_)
+        | Response::Removed(_)
+        | Response::Doctor(_)
+        | Response::Checkpoint(_)
+        | Response::Checkpoints(_)
+        | Response::CheckpointDetail(_)
+        | Response::CheckpointDiff(_)
+        | Response::CheckpointsCollected(_)
+        | Response::Touched(_)
+        | Response::Released(_)
+        | Response::Trusted(_) => true,
+    };
+    ExitCode::from(if is_whole { DONE } else { FAILED })
+}
 
 /// The exit code for a failure. An interruption is told by the signal that caused it, as a shell
 /// would tell it.

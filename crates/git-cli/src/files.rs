@@ -65,6 +65,18 @@ fn find_packed(packed: &[u8], name: &str) -> Option<ObjectId> {
     ObjectId::from_hex(std::str::from_utf8(&packed[start..at]).ok()?)
 }
 
+/// Whether objects may stand for others (`git-replace(1)`). With the reftable format the files do not say.
+pub(crate) fn may_have_replacements(common_dir: &Path) -> bool {
+    let is_absent = |result: fs_sys::Result<()>| matches!(result, Err(error) if error.kind == ErrorKind::NotFound);
+    let packed = fs_sys::read_file(&common_dir.join("packed-refs"));
+    !is_absent(fs_sys::stat(&common_dir.join("refs/replace")).map(drop))
+        || !is_absent(fs_sys::stat(&common_dir.join("reftable")).map(drop))
+        || match packed {
+            Ok(packed) => memchr::memmem::find(&packed, b" refs/replace/").is_some(),
+            failed => !is_absent(failed.map(drop)),
+        }
+}
+
 /// What is in a file of one line.
 fn line(bytes: &[u8]) -> Option<&str> {
     let text = std::str::from_utf8(bytes.strip_suffix(b"\n")?).ok()?;
@@ -102,6 +114,22 @@ mod tests {
         check(&[on_branch, ("packed-refs", &packed)], Some(other.trim()));
         check(&[on_branch, ("refs/heads/a/b", &id), ("packed-refs", &packed)], Some(ID));
         check(&[on_branch, ("packed-refs", &peeled)], None);
+    }
+
+    #[test]
+    fn replacements_are_seen_wherever_they_are_kept() {
+        let check = |name: &str, content: &str, expected: bool| {
+            let directory = tempfile::tempdir().unwrap();
+            let path = directory.path().join(name);
+            fs_sys::make_dirs(path.parent().unwrap(), Mode(0o700)).unwrap();
+            fs_sys::write_new(&path, content.as_bytes(), Mode(0o600)).unwrap();
+            assert_eq!(may_have_replacements(directory.path()), expected, "{name}");
+        };
+        check("HEAD", ID, false);
+        check("packed-refs", &format!("{ID} refs/heads/replace/x\n"), false);
+        check("packed-refs", &format!("{ID} refs/replace/{ID}\n"), true);
+        check(&format!("refs/replace/{ID}"), ID, true);
+        check("reftable/tables.list", "", true);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use crate::object::ObjectId;
 use crate::run::words;
-use crate::{Context, Error, Git, Result};
+use crate::{Context, Error, Git, Repository, Result, files};
 
 impl Git {
     /// Whether git takes `name` as a branch name.
@@ -105,6 +105,16 @@ impl Git {
         Ok(None)
     }
 
+    /// Which objects stand for others (`git-replace(1)`), as git lists them; nothing, without asking git,
+    /// where there can be none.
+    pub fn replacements(&self, repository: &Repository) -> Result<Vec<u8>> {
+        if !files::may_have_replacements(&repository.common_dir) {
+            return Ok(Vec::new());
+        }
+        let list = ["for-each-ref", "--format=%(refname) %(objectname)", "refs/replace"];
+        self.run(repository.context(), &words(list), &[])
+    }
+
     /// Whether the ref exists.
     pub fn has_ref(&self, context: Context<'_>, name: &str) -> Result<bool> {
         self.ask(context, &words(["show-ref", "--verify", "--quiet", name]))
@@ -133,6 +143,8 @@ impl Git {
         arguments.extend(heads.iter().map(OsString::as_os_str));
         // Not by `--stdin`: git before 2.42 takes no options there.
         arguments.extend(words(["--not", "--branches", "--tags", "--remotes"]));
+        // What stands for other objects is kept like them, and a standalone tree has it too.
+        arguments.push(OsStr::new("--glob=refs/replace/"));
         arguments.extend(base.iter().map(OsString::as_os_str));
         arguments.push(OsStr::new("--"));
         let output = self.run(context, &arguments, &[])?;

@@ -1,7 +1,7 @@
 //! Which repository a directory belongs to, and what a revision is there.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
+use std::ffi::{OsStr, OsString};
+use std::os::unix::ffi::{OsStrExt as _, OsStringExt as _};
 use std::path::{Path, PathBuf};
 
 use fs_sys::Kind;
@@ -152,6 +152,19 @@ impl Git {
             Err(error) => return Err(error),
         };
         Ok(parse_revision(&output))
+    }
+
+    /// The tree that `name` stands for, be it one itself or a commit; `None` if git finds none.
+    pub fn tree_of(&self, repository: &Repository, name: &[u8]) -> Result<Option<ObjectId>> {
+        let name = [name, b"^{tree}"].concat();
+        let mut arguments =
+            words(["rev-parse", "--verify", "--quiet", "--end-of-options"]).to_vec();
+        arguments.push(OsStr::from_bytes(&name));
+        match self.run(repository.context(), &arguments, &[]) {
+            Ok(output) => Ok(ObjectId::from_hex(String::from_utf8_lossy(&output).trim_end())),
+            Err(Error::Failed { code: Some(1 | 128), .. }) => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// The full name of the ref that `revision` is a short name of; `None` if it is none.

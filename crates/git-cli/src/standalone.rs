@@ -76,11 +76,12 @@ impl Git {
         self.run(Context::Discover(Path::new("/")), &arguments, &[]).map(drop)
     }
 
-    /// Branches, tags and remote-tracking refs in the format of a `packed-refs` file. Symbolic ones
+    /// Branches, tags, remote-tracking refs and what stands for other objects, in the format of a `packed-refs` file. Symbolic ones
     /// (`origin/HEAD`) have no place in it and are left out.
     fn refs_as_packed(&self, repository: &Repository) -> Result<Vec<u8>> {
         let format = "--format=%(objectname) %(refname)%(if)%(symref)%(then) symbolic%(end)";
-        let arguments = words(["for-each-ref", format, "refs/heads", "refs/tags", "refs/remotes"]);
+        let kinds = ["refs/heads", "refs/tags", "refs/remotes", "refs/replace"];
+        let arguments = [&words(["for-each-ref", format])[..], &words(kinds)].concat();
         let output = self.run(repository.context(), &arguments, &[])?;
         let mut lines = b"# pack-refs with: sorted \n".to_vec();
         for line in output.split_inclusive(|byte| *byte == b'\n') {

@@ -17,10 +17,12 @@ mod large_files;
 mod later_commits;
 mod modes;
 mod names;
+mod neighbours;
 mod own_repository;
 mod partial_clone;
 mod places;
 mod plain;
+pub(crate) mod programs;
 mod refusals;
 mod revisions;
 mod sharing;
@@ -28,6 +30,7 @@ mod sparse_checkout;
 mod special_files;
 mod standalone;
 mod submodules;
+mod subvolumes;
 
 use crate::matrix::Case;
 
@@ -51,10 +54,12 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         later_commits::CASES,
         modes::CASES,
         names::CASES,
+        neighbours::CASES,
         own_repository::CASES,
         partial_clone::CASES,
         places::CASES,
         plain::CASES,
+        programs::CASES,
         refusals::CASES,
         revisions::CASES,
         sharing::CASES,
@@ -62,6 +67,7 @@ pub(crate) fn all() -> impl Iterator<Item = Case> {
         special_files::CASES,
         standalone::CASES,
         submodules::CASES,
+        subvolumes::CASES,
     ];
     areas.into_iter().flatten().copied()
 }

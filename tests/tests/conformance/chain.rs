@@ -1,6 +1,6 @@
 //! The choice of a backend: what is used, what is passed over and why, what is refused.
 
-use fwt_tests::Filesystem;
+use fwt_tests::{Filesystem, environment};
 
 use crate::matrix::{Case, is_root};
 use crate::stage::Stage;
@@ -13,6 +13,8 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("case_b4_two_file_systems_share_nothing", two_file_systems),
     Case::new("case_g15_sparse_patterns_of_another_revision_are_left_to_git", sparse_revision),
     Case::new("case_b4_an_empty_source_has_nothing_to_prove", empty_source),
+    Case::new("case_b12_no_helper_of_fuse_is_ever_started", fuse_helpers),
+    Case::new("case_b11_where_mounting_is_refused_the_next_is_taken", without_mounts),
 ];
 
 /// For a backend that cannot work on its file system.
@@ -130,6 +132,66 @@ fn empty_source(stage: &Stage) {
     source.commit("nothing in it");
     let tree = stage.check(&source, "HEAD");
     assert_eq!(tree.made.stat("files"), 0);
+}
+
+/// Programs that overlay by FUSE, or mount, are first in the search path, and are not asked.
+fn fuse_helpers(stage: &Stage) {
+    const NAMES: [&str; 7] =
+        ["fuse-overlayfs", "unionfs", "mergerfs", "mount", "mount.fuse3", "fusermount3", "btrfs"];
+    let source = stage.small_source();
+    let (programs, note) = (stage.sandbox.path("programs"), stage.sandbox.path("note"));
+    std::fs::create_dir(&programs).expect("the sandbox is ours");
+    for name in NAMES {
+        let script = format!("#!/bin/sh\necho \"$0\" >> '{}'\n", note.display());
+        environment::write_script(&programs.join(name), &script);
+    }
+    let path = std::env::var("PATH").unwrap_or_default();
+    let mut command = stage.fwt().command(&source.root, ["create", "t", "--json"]);
+    command.env("PATH", format!("{}:{path}", programs.display()));
+    let made = fwt_tests::Answer::of(&mut command).success();
+    assert_eq!(made["backend"], expected(stage).0);
+    assert!(!note.exists(), "{:?} ran", std::fs::read_to_string(&note));
+    stage.fwt().run(&source.root, ["rm", "t"]).success();
+}
+
+/// In a mount namespace of one's own, which nobody else sees, and in a user namespace, where root is none.
+fn without_mounts(stage: &Stage) {
+    let source = stage.small_source();
+    let mounts = || {
+        let all = fs_sys::mounts().expect("they can be read").into_iter();
+        all.filter(|mounted| mounted.point.starts_with(stage.sandbox.path(""))).count()
+    };
+    for (flags, reason) in [
+        (&["--user", "--map-root-user", "--mount"][..], "private-mount-namespace"),
+        (&["--user", "--map-root-user"], "no-overlay"),
+        (&["--mount"], "private-mount-namespace"),
+    ] {
+        let namespaced = |words: &[&str]| {
+            let inner = stage.fwt().command(&source.root, words);
+            let mut command = stage.sandbox.command("unshare");
+            command.args(flags).arg(inner.get_program()).args(inner.get_args());
+            command.current_dir(&source.root).env("FWT_HOME", stage.sandbox.state());
+            command
+        };
+        // Some machines allow no such namespace.
+        let mut trial = stage.sandbox.command("unshare");
+        if !trial.args(flags).arg("true").output().is_ok_and(|output| output.status.success()) {
+            continue;
+        }
+        let answer = fwt_tests::Answer::of(&mut namespaced(&["create", "t", "--json"]));
+        let made = fwt_tests::binary::Made { json: answer.success() };
+        assert_eq!(made.passed_over()[0], ("overlay", reason), "{flags:?}");
+        let tree = crate::stage::Tree { git: stage.sandbox.existing(made.path()), made };
+        // In a user namespace owners have other numbers, so that git outside looks into each file.
+        assert_eq!(tree.git.git(["status", "--porcelain"]), "", "{flags:?}");
+        stage.assert_no_debris(&source, &[&tree]);
+        stage.remove(&tree, &source);
+        let demanded = ["create", "t", "--backend", "overlay", "--json"];
+        let answer = fwt_tests::Answer::of(&mut namespaced(&demanded));
+        answer.failure(5, "backend-unavailable");
+        stage.assert_no_debris(&source, &[]);
+        assert_eq!(mounts(), 0, "{flags:?}");
+    }
 }
 
 fn demanded(stage: &Stage) {

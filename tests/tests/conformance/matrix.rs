@@ -8,6 +8,7 @@ use fwt_tests::filesystem::{Filesystem, is_ci};
 use fwt_tests::{Sandbox, environment};
 use libtest_mimic::Trial;
 
+use crate::cases::programs;
 use crate::stage::{Cell, Mode, Stage};
 use crate::{cases, chain};
 
@@ -41,6 +42,12 @@ pub(crate) enum Needs {
     CarriesAndTrace,
     /// A user whom permissions can stop.
     PlainUser,
+    /// btrfs, whatever makes the tree.
+    Subvolumes,
+    /// A compiler of C.
+    Compiler,
+    /// A backend that carries more than a commit, and `cargo`.
+    CarriesAndCargo,
 }
 
 impl Case {
@@ -52,12 +59,15 @@ impl Case {
         Self { name, check, needs }
     }
 
-    /// Whether the case means anything for a backend.
-    fn is_about(self, backend: Kind) -> bool {
+    /// Whether the case means anything in a cell.
+    fn is_about(self, backend: Kind, filesystem: Filesystem) -> bool {
         match self.needs {
-            Needs::Nothing | Needs::Trace | Needs::PlainUser => true,
+            Needs::Nothing | Needs::Trace | Needs::PlainUser | Needs::Compiler => true,
+            Needs::Subvolumes => filesystem == Filesystem::Btrfs,
             Needs::Donors => backend != Kind::Checkout && !backend.needs_sealed_parent(),
-            Needs::Carries | Needs::CarriesAndTrace => backend != Kind::Checkout,
+            Needs::Carries | Needs::CarriesAndTrace | Needs::CarriesAndCargo => {
+                backend != Kind::Checkout
+            }
             Needs::SharedBytes => backend.shares_bytes(),
             Needs::SealedParent => backend.needs_sealed_parent(),
         }
@@ -70,7 +80,12 @@ impl Case {
             | Needs::Donors
             | Needs::Carries
             | Needs::SharedBytes
-            | Needs::SealedParent => None,
+            | Needs::SealedParent
+            | Needs::Subvolumes => None,
+            Needs::Compiler => {
+                (!environment::has_program("cc")).then_some("there is no C compiler")
+            }
+            Needs::CarriesAndCargo => programs::cargo().is_none().then_some("cargo does not run"),
             Needs::Trace | Needs::CarriesAndTrace => {
                 (!environment::has_program("strace")).then_some("strace is not installed")
             }
@@ -132,7 +147,7 @@ fn cases_of(cell: Cell) -> Vec<Case> {
     if !is_possible(backend, cell.filesystem) {
         return chain::IMPOSSIBLE_CASES.to_vec();
     }
-    cases::all().filter(|case| case.is_about(backend)).collect()
+    cases::all().filter(|case| case.is_about(backend, cell.filesystem)).collect()
 }
 
 fn trial(cell: Cell, case: Case, lack: Option<String>) -> Trial {

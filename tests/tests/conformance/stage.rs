@@ -141,6 +141,14 @@ impl Stage {
         Tree { made, git }
     }
 
+    /// Where the tree is a mount, mounts it anew, as after a reboot.
+    pub(crate) fn remount(&self, tree: &Tree, source: &Repository) {
+        if self.is_mounted() {
+            fs_sys::unmount(&tree.git.root, fs_sys::Unmount::Now).expect("nobody is in it");
+            self.fwt().run(&source.root, ["attach", tree.made.id()]).success();
+        }
+    }
+
     /// Removes a tree that nothing was done to.
     pub(crate) fn remove(&self, tree: &Tree, source: &Repository) {
         self.fwt().run(&source.root, ["rm", tree.made.id()]).success();

@@ -154,6 +154,28 @@ fn a_name_of_a_worktree_that_is_gone_is_debris() {
     }
 }
 
+/// Only what a sealing could have left is debris of one.
+#[test]
+fn what_others_put_among_sealed_trees_stays() {
+    for (scene, backend) in scenes() {
+        scene.create(&["t", "--backend", backend]);
+        let directory = scene.sandbox.state().join("sealed");
+        let key = "0123456789abcdef".repeat(3)[..40].to_owned();
+        let (theirs, ours) =
+            (["mine", "mine.part", &key[1..], "other-mine"], [key.clone(), format!("{key}.part")]);
+        for name in theirs.iter().copied().chain(ours.iter().map(String::as_str)) {
+            fs::create_dir(directory.join(name)).expect("it is ours");
+            fs::write(directory.join(name).join("file"), "work").expect("it is ours");
+        }
+        assert_eq!(doctor(&scene), vec![("half-sealed".to_owned(), true); ours.len()]);
+        assert!(ours.iter().all(|name| !directory.join(name).exists()));
+        for name in theirs {
+            assert_eq!(fs::read(directory.join(name).join("file")).expect("it stays"), b"work");
+        }
+        scene.fwt().run(scene.root(), ["rm", "t"]).success();
+    }
+}
+
 #[test]
 fn two_new_commits_at_once() {
     for (scene, backend) in scenes() {

@@ -1,6 +1,6 @@
 //! Trees over sealed ones: what is sealed never changes, what is written is never lost.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::fs;
 use std::io::Read as _;
 use std::os::unix::fs::MetadataExt as _;
@@ -91,6 +91,48 @@ fn case_b1_trees_see_neither_each_other_nor_what_becomes_of_the_source() {
     }
 }
 
+/// Something that is done to a sealed tree.
+type Change = fn(&Path);
+
+/// Nobody writes to what trees stand on. Who does it by hand is told so, and nothing of it is taken away.
+#[test]
+fn case_b1_doctor_tells_of_a_sealed_tree_that_was_changed() {
+    if !can_mount() {
+        return;
+    }
+    let changes: [Change; 6] = [
+        |tree| fs::write(tree.join("file"), "two\n").expect("root may"),
+        |tree| {
+            let file = tree.join("file");
+            let time = fs::metadata(&file).and_then(|found| found.modified()).expect("it is there");
+            fs::write(&file, "two\n").expect("root may");
+            let file = fs::File::options().write(true).open(file).expect("it is there");
+            file.set_modified(time).expect("root may");
+        },
+        |tree| fs::write(tree.join("dir/new"), "new\n").expect("root may"),
+        |tree| fs::remove_file(tree.join("dir/script")).expect("it is there"),
+        |tree| fs::remove_file(tree.join("link")).expect("it is there"),
+        |tree| fs::hard_link(tree.join("file"), tree.join("again")).expect("root may"),
+    ];
+    for change in changes {
+        let scene = Scene::in_memory();
+        create(&scene, "overlay", "one");
+        let sealed = crate::eviction::sealed(&scene).remove(0).join("tree");
+        scene.source.write("file", "later\n");
+        scene.source.commit("later");
+        create(&scene, "overlay", "two");
+        assert_eq!(crate::eviction::doctor(&scene), []);
+        change(&sealed);
+        let answer = scene.fwt().run(scene.root(), ["doctor"]).success();
+        assert_eq!(
+            answer["debris"][0]["path"],
+            sealed.parent().expect("it has one").to_str().unwrap()
+        );
+        assert_eq!(crate::eviction::doctor(&scene), [("altered".to_owned(), false)]);
+        assert!(sealed.exists());
+    }
+}
+
 #[test]
 fn after_a_reboot_all_trees_come_back_with_their_work() {
     for scene in overlay_scenes() {
@@ -123,6 +165,43 @@ fn after_a_reboot_all_trees_come_back_with_their_work() {
             assert_work(&tree.root);
             scene.fwt().run(scene.root(), ["rm", name, "--discard"]).success();
         }
+        scene.assert_nothing("after the removals");
+    }
+}
+
+/// What starts after a reboot mounts them; one that cannot be mounted is no reason to leave the others.
+#[test]
+fn the_service_mounts_what_it_can() {
+    const UNIT: &str = include_str!("../../../packaging/systemd/fwt-attach@.service");
+    let command = UNIT.lines().find_map(|line| line.strip_prefix("ExecStart=/usr/bin/env fwt "));
+    let words: Vec<&str> = command.expect("the unit runs fwt").split(' ').collect();
+    for scene in overlay_scenes() {
+        let (one, two) = (create(&scene, "overlay", "one"), create(&scene, "overlay", "two"));
+        let elsewhere = scene.sandbox.path("elsewhere");
+        fs::create_dir(&elsewhere).expect("the sandbox is ours");
+        work_in(&one);
+        unmount(&one.root);
+        scene.fwt().run(&elsewhere, &words).success();
+        assert_work(&one.root);
+        unmount(&one.root);
+        unmount(&two.root);
+        let listed = scene.fwt().list_all(scene.root());
+        let row = listed.iter().find(|row| row["name"] == "two").expect("it is listed");
+        let id = row["id"].as_str().expect("it is text");
+        let upper = scene.sandbox.state().join("uppers").join(id).join("upper");
+        let aside = upper.with_file_name("aside");
+        fs::rename(&upper, &aside).expect("the store is ours");
+        let answer = scene.fwt().run(&elsewhere, &words);
+        assert_eq!(answer.code, Some(1), "{answer}");
+        let failed = answer.json()["worktrees"].as_array().expect("a list").clone();
+        let errors = failed.iter().map(|row| (row["name"].as_str(), row["error"].is_null()));
+        let expected = HashSet::from([(Some("one"), true), (Some("two"), false)]);
+        assert_eq!(errors.collect::<HashSet<_>>(), expected, "{answer}");
+        assert_work(&one.root);
+        fs::rename(&aside, &upper).expect("the store is ours");
+        scene.fwt().run(&elsewhere, &words).success();
+        scene.fwt().run(scene.root(), ["rm", "one", "--discard"]).success();
+        scene.fwt().run(scene.root(), ["rm", "two"]).success();
         scene.assert_nothing("after the removals");
     }
 }

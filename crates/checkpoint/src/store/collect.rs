@@ -17,6 +17,7 @@ use super::id::ContentId;
 use super::index::{Index, Pack, index_file, pack_file};
 use super::pack::try_seal;
 use super::read::load_stored;
+use super::record::HEADER_BYTES;
 use super::{PRIVATE_FILE, Store};
 use crate::error::{Error, Result};
 
@@ -256,7 +257,8 @@ impl Store {
 fn weigh(pack: &Pack, live: &HashSet<ContentId>) -> (u64, u64) {
     let (mut used, mut waste) = (0, 0);
     for record in pack.records() {
-        let bytes = u64::from(record.header.stored);
+        // With its header, since an empty file's content takes no other room.
+        let bytes = u64::from(record.header.stored) + HEADER_BYTES as u64;
         if live.contains(&record.header.id) { used += bytes } else { waste += bytes }
     }
     (used, waste)

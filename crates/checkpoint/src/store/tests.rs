@@ -307,6 +307,18 @@ fn what_comes_to_be_needed_meanwhile_is_let_off() {
 }
 
 #[test]
+fn what_an_empty_file_held_goes_too() {
+    let scene = scene();
+    let [id] = scene.put(&[b""])[..] else { panic!("one content") };
+    scene.collect(1000, &[id]);
+    assert_eq!(scene.read(&id).unwrap(), b"");
+    for now in [2000, 3000] {
+        scene.collect(now, &[]);
+    }
+    assert_eq!(scene.packs(), [""; 0]);
+}
+
+#[test]
 fn unfinished_files_go_once_nobody_writes() {
     let scene = scene();
     fs_sys::write_new(&scene.root().join("tmp/dead"), b"half", PRIVATE_FILE).unwrap();

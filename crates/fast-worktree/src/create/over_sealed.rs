@@ -186,11 +186,16 @@ pub(crate) fn copy_file(from: &Path, to: &Path) -> Result<(), ApiError> {
     let (from_dir, to_dir) = (directory(from)?, directory(to)?);
     let (from_name, to_name) = (name(from), name(to));
     let source = File::open(from_dir.at(OsStr::new(&from_name)))?;
-    match File::create_clone(&source, to_dir.at(OsStr::new(&to_name)), FileMode(0o666)) {
-        Ok(_) => Ok(()),
-        Err(error) if matches!(error.kind, ErrorKind::Unsupported | ErrorKind::CrossDevice) => {
-            Ok(fs_sys::write_new(to, &fs_sys::read_file(from)?, FileMode(0o666))?)
+    let copy = File::create(to_dir.at(OsStr::new(&to_name)), FileMode(0o666))?;
+    let mut offset = 0;
+    loop {
+        match copy.copy_range_from(&source, offset, usize::MAX >> 1) {
+            Ok(0) => return Ok(()),
+            Ok(count) => offset += count as u64,
+            Err(error) if matches!(error.kind, ErrorKind::Unsupported | ErrorKind::CrossDevice) => {
+                return Ok(copy.write_all_at(&fs_sys::read_file(from)?, 0)?);
+            }
+            Err(error) => return Err(error.into()),
         }
-        Err(error) => Err(error.into()),
     }
 }

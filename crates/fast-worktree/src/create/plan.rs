@@ -199,7 +199,12 @@ impl Proofs {
             let in_source = scope.spawn(|| {
                 git.attributes(source.repository.context(), AttributesIn::WorkTree, &paths)
             });
-            let in_tree = git.attributes(in_tree, AttributesIn::Index, &paths);
+            // `--cached` makes git overlook it, and a checkout does not.
+            let place = match source.attribute_tree() {
+                Some(_) => AttributesIn::WorkTree,
+                None => AttributesIn::Index,
+            };
+            let in_tree = git.attributes(in_tree, place, &paths);
             let in_source = in_source.join();
             (in_tree, in_source.unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
         });
@@ -245,7 +250,8 @@ fn has_attributes(
     let mut in_indexes =
         wanted.index.iter().chain(found.iter().flat_map(|found| found.index.iter()));
     let is_named = |entry: Entry<'_>| names_attributes(entry.path);
-    if source.config.value("core.attributesfile").is_some() || in_indexes.any(is_named) {
+    let is_set = source.config.value("core.attributesfile").is_some();
+    if is_set || source.attribute_tree().is_some() || in_indexes.any(is_named) {
         return Ok(true);
     }
     let outside = source.repository.common_dir.join("info/attributes");

@@ -32,6 +32,18 @@ impl Service {
             let what = (DebrisKind::StaleName, Some(&stale.id), &stale.sealed);
             debris.push(put_right(what, detail, repair, || seal::remove_stale(&stale)));
         }
+        // Whoever has changed it may miss the change: it is not undone, nor taken away.
+        debris.extend(seal::altered(store)?.into_iter().map(|altered| Debris {
+            kind: DebrisKind::Altered,
+            id: None,
+            detail: format!(
+                "{} is not as it was sealed, nor are {} more: remove it once no worktree stands on it",
+                altered.first.display(),
+                altered.count - 1
+            ),
+            path: altered.sealed.into(),
+            is_repaired: false,
+        }));
         if repair == Repair::Debris {
             if let Some(limits) = limits {
                 seal::evict(store, limits, (home, self.now()))?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use fs_sys::{Dir, File, Kind, Stat};
+use fs_sys::{Dir, ErrorKind, File, Kind, Stat};
 use git_cli::index::Index;
 use git_cli::object::ObjectFormat;
 use git_cli::{Admin, Git};
@@ -67,7 +67,12 @@ impl Original {
         let (Self::Source { root, .. } | Self::Directory { root }) = self else {
             return Ok(false);
         };
-        match (tree.stat_beneath(path)?, root.stat_beneath(path)?) {
+        let there = match root.stat_beneath(path) {
+            // What is mounted there is not the source's, and never came along.
+            Err(error) if error.kind == ErrorKind::CrossDevice => None,
+            found => found?,
+        };
+        match (tree.stat_beneath(path)?, there) {
             (None, None) => Ok(true),
             (Some(here), Some(there)) => is_same(tree, root, path, (&here, &there)),
             (Some(_), None) | (None, Some(_)) => Ok(false),

@@ -118,7 +118,11 @@ impl Service {
                 clear(directory)?;
                 match make_directory(directory, &fill) {
                     Ok(Some(())) => made = Some(Stats::default()),
-                    other => return clear(directory).and(other.map(|_| None)),
+                    other => {
+                        clear(directory)?;
+                        alone.remove(&lock)?;
+                        return other.map(|_| None);
+                    }
                 }
             }
             drop(alone);

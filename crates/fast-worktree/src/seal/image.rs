@@ -15,7 +15,7 @@ use crate::create::as_path;
 use crate::manifest::{self, Provisioned};
 
 /// Where the directories are written down, in the format of a manifest.
-const DIRECTORIES: &str = "directories";
+pub(super) const DIRECTORIES: &str = "directories";
 
 /// What is in a sealed tree.
 #[derive(Debug)]

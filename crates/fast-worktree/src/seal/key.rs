@@ -6,7 +6,7 @@ use backend::Kind;
 use blake3::Hasher;
 use fs_sys::ErrorKind;
 use git_cli::object::ObjectId;
-use git_cli::{Config, Environment};
+use git_cli::{Config, Environment, Git};
 
 use crate::api::{ApiError, Lfs};
 use crate::source::Checkout;
@@ -39,7 +39,7 @@ pub(super) struct Key {
 /// The key of a commit. A setting that is missing here would give a tree bytes that a checkout under the new
 /// setting does not have.
 pub(super) fn of(
-    environment: &Environment,
+    git: &Git,
     source: &Checkout,
     (commit, kind): (ObjectId, Kind),
     lfs: Lfs,
@@ -50,9 +50,15 @@ pub(super) fn of(
     put(&mut hasher, &[u8::from(kind == Kind::Btrfs)]);
     put(&mut hasher, &[u8::from(lfs == Lfs::Pointer)]);
     put_config(&mut hasher, &source.config);
-    for path in attribute_files(environment, source) {
+    for path in attribute_files(git.environment(), source) {
         put_file(&mut hasher, &path)?;
     }
+    if let Some(name) = source.attribute_tree() {
+        let tree = git.tree_of(&source.repository, name)?;
+        put(&mut hasher, tree.map(|tree| tree.to_string()).unwrap_or_default().as_bytes());
+    }
+    // Another commit may stand for this one tomorrow.
+    put(&mut hasher, &git.replacements(&source.repository)?);
     if source.is_sparse() {
         put_file(&mut hasher, &source.repository.git_dir.join("info/sparse-checkout"))?;
     }

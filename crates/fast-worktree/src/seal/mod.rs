@@ -20,6 +20,7 @@ mod make;
 mod record;
 mod standing;
 mod usage;
+mod verify;
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt as _;
@@ -38,6 +39,7 @@ use self::key::LENGTH as KEY_LENGTH;
 use self::record::{Content, Record};
 pub(crate) use self::standing::{remove_stale, remove_tree_of, stale_names};
 pub(crate) use self::usage::usage;
+pub(crate) use self::verify::altered;
 use crate::api::{ApiError, Stats};
 use crate::create::Order;
 use crate::limits::Limits;
@@ -72,9 +74,8 @@ impl Service {
         store: &Path,
     ) -> Result<Held, ApiError> {
         let Order { rules, source, start, .. } = order;
-        let environment = &self.settings.environment;
         let what = (start.commit, kind);
-        let key = key::of(environment, source, what, rules.request.lfs)?;
+        let key = key::of(&self.git, source, what, rules.request.lfs)?;
         let parent = store.join(SEALED);
         if !fs_sys::exists(&parent)? {
             place::mark(store)?;

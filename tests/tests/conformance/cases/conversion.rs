@@ -17,6 +17,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("case_b7_attributes_that_are_not_committed", uncommitted_attributes),
     Case::new("case_b7_edited_attributes", edited_attributes),
     Case::new("case_b7_attributes_outside_of_the_tree", outside_attributes),
+    Case::new("case_b7_attributes_of_a_tree_that_is_named", attribute_tree),
     Case::new("case_b7_a_filter_runs_for_what_has_no_donor", filter_runs),
     Case::needing("case_b7_a_filter_is_not_run_again", Needs::Donors, filter_is_not_run),
     Case::new("case_b7_a_filter_with_line_ends", filter_and_line_ends),
@@ -169,6 +170,32 @@ fn outside_attributes(stage: &Stage) {
         stage.remove(&tree, &source);
         fs::remove_file(path).expect("it is there");
     }
+}
+
+/// `attr.tree`: no working tree's attributes count, and those that do change with a branch.
+fn attribute_tree(stage: &Stage) {
+    let source = stage.small_source();
+    source.write("lines.txt", LF);
+    source.write(".gitattributes", "*.txt ident\n");
+    source.commit("second");
+    source.settle();
+    let plain = stage.check(&source, "HEAD");
+    stage.remove(&plain, &source);
+    source.git(["checkout", "--quiet", "-b", "all-rules"]);
+    for rule in ["*.txt text eol=crlf\n", "*.txt -text\n", "* eol=crlf\n"] {
+        source.write(".gitattributes", rule);
+        source.commit(rule);
+    }
+    source.git(["checkout", "--quiet", "main"]);
+    source.settle();
+    source.git(["config", "attr.tree", "rules"]);
+    for step in [2, 1, 0] {
+        source.git(["branch", "--force", "rules", &format!("all-rules~{step}")]);
+        let tree = stage.check(&source, "main");
+        stage.remove(&tree, &source);
+    }
+    source.git(["config", "attr.tree", "nowhere"]);
+    stage.check(&source, "main");
 }
 
 /// A filter like that of LFS, which counts how often it makes a file.

@@ -2,7 +2,8 @@
 
 use std::fs;
 
-use fwt_tests::Repository;
+use fwt_tests::snapshot::Detail;
+use fwt_tests::{Repository, Snapshot};
 
 use crate::matrix::Case;
 use crate::stage::{Stage, Tree};
@@ -11,6 +12,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("case_b40_git_works_in_the_tree", in_the_tree),
     Case::new("case_b40_git_knows_the_tree_from_its_source", from_the_source),
     Case::new("case_b40_a_tree_that_git_removed", removed_by_git),
+    Case::new("case_b40_git_cannot_hurt_a_tree_at_work", at_work),
     Case::new("case_b40_a_tree_that_git_moved", moved_by_git),
     Case::new("case_b40_rm_keeps_what_is_nowhere_else", rm_keeps),
 ];
@@ -82,6 +84,40 @@ fn removed_by_git(stage: &Stage) {
     stage.fwt().run(&source.root, ["rm", tree.made.id()]).success();
     stage.assert_no_debris(&source, &[]);
     stage.create(&source.root, &["named"]).assert_clean();
+}
+
+/// Whatever git tidies up in the repository, a tree with work in it stays as it is: mounted, and where it is
+/// not mounted for a while, as after a reboot.
+fn at_work(stage: &Stage) {
+    let source = stage.small_source();
+    let tree = stage.create(&source.root, &["named"]);
+    tree.git.write("file", "work\n");
+    tree.git.write("new", "work\n");
+    let before = Snapshot::of(&tree.git.root);
+    let tidy = || {
+        source.git(["worktree", "prune", "--expire=now"]);
+        source.git(["-c", "gc.worktreePruneExpire=now", "gc", "--quiet", "--prune=now"]);
+        let path = tree.git.root.to_string_lossy();
+        // With work in it git refuses; one that is mounted it leaves alone even by force.
+        let force = stage.is_mounted().then_some("--force");
+        let words = ["worktree", "remove"].into_iter().chain(force).chain([&*path]);
+        let output = source.command(words).output().expect("git runs");
+        assert!(!output.status.success(), "git removed it");
+    };
+    let check = |what: &str| {
+        Snapshot::of(&tree.git.root).assert_same(&before, Detail::Full, what);
+        assert_eq!(tree.git.git(["diff-files", "--name-only"]), "file", "{what}");
+        assert_eq!(tree.git.git(["status", "--porcelain"]), " M file\n?? new", "{what}");
+    };
+    tidy();
+    check("at work");
+    if stage.is_mounted() {
+        fs_sys::unmount(&tree.git.root, fs_sys::Unmount::Now).expect("nobody is in it");
+        tidy();
+        stage.fwt().run(&source.root, ["attach", "named"]).success();
+        check("mounted anew");
+    }
+    stage.discard(&tree, &source);
 }
 
 /// git, which takes a mount point for a directory, is refused, and nothing happens to the tree.

@@ -9,6 +9,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("case_b3_modes_survive_any_umask", any_umask),
     Case::new("case_b3_special_bits_never_come_along", special_bits),
     Case::needing("case_b3_private_stays_private", Needs::Donors, private),
+    Case::needing("case_b3_directories_are_like_the_sources", Needs::Carries, directories),
     Case::new("case_b3_without_file_mode_the_index_decides", without_file_mode),
 ];
 
@@ -72,6 +73,36 @@ fn private(stage: &Stage) {
     assert_eq!(mode(&tree, "private"), 0o700);
     assert_eq!(mode(&tree, "private/secret"), 0o600);
     assert_eq!(mode(&tree, "private/inner") & 0o077, 0);
+}
+
+/// Their modes as the source has them; their times too, where the tree's parent is the source's image or the
+/// source itself: what git makes anew is as young as a checkout.
+fn directories(stage: &Stage) {
+    let source = stage.small_source();
+    source.write("open/inner/file", "bytes\n");
+    source.write("private/inner/file", "bytes\n");
+    source.write("shared/file", "bytes\n");
+    source.commit("second");
+    source.settle();
+    for (path, mode) in [("open", 0o755), ("private", 0o700), ("shared", 0o775)] {
+        source.chmod(path, mode);
+    }
+    let all = ["open/inner", "open", "private/inner", "private", "shared"];
+    let mut touch = stage.sandbox.command("touch");
+    touch.current_dir(&source.root).args(["-d", "2001-02-03T04:05:06.123456789Z"]).args(all);
+    fwt_tests::environment::succeed(&mut touch);
+    for carry in ["clean", "dirty", "all"] {
+        let tree = stage.create(&source.root, &["--carry", carry]);
+        for path in all {
+            let [here, there] = [tree.path(path), source.path(path)]
+                .map(|it| std::fs::symlink_metadata(it).expect("it is there"));
+            assert_eq!(here.mode(), there.mode(), "{carry} {path}");
+            let times = [&here, &there].map(|it| (it.mtime(), it.mtime_nsec()));
+            let is_kept = carry != "clean" || stage.is_over_sealed();
+            assert_eq!(times[0] == times[1], is_kept, "{carry} {path}: {times:?}");
+        }
+        stage.remove(&tree, &source);
+    }
 }
 
 /// The source's files may then be as executable as they like: a checkout goes by the index.

@@ -16,6 +16,7 @@ const NAMES: &[&[u8]] = &[
     b"new\nline",
     b"quote\"and'quote",
     b"back\\slash",
+    b"comma,colon:back\\slash",
     b"\xff\xfe not text",
     b" space ",
     b"-dash",

@@ -12,6 +12,7 @@ pub(crate) const CASES: &[Case] = &[
     Case::new("case_b45_a_tree_is_a_source", tree_of_a_tree),
     Case::new("case_b45_a_separate_git_directory", separate_git_dir),
     Case::new("case_b45_a_place_of_ones_own", own_place),
+    Case::new("case_b11_paths_that_mean_something_to_a_mount", mount_options),
 ];
 
 fn odd_path(stage: &Stage) {
@@ -85,4 +86,40 @@ fn own_place(stage: &Stage) {
     assert_eq!(beside, [place], "beside the tree");
     stage.remove(&tree, &source);
     stage.assert_no_debris(&source, &[]);
+}
+
+/// In the options of a mount, and in the table of mounts, these bytes stand for something.
+fn mount_options(stage: &Stage) {
+    const ODD: &str = "a,b:c\\d e\nf,lowerdir=/,g\"h\\040\u{fc}";
+    let source = stage.sandbox.repository(format!("source {ODD}"));
+    source.write("file", "bytes\n");
+    source.write(format!("{ODD}/{ODD}"), "bytes\n");
+    source.commit("first");
+    source.settle();
+    source.write("untracked", "u\n");
+    let fwt = stage.fwt().with_state(stage.sandbox.path(format!("state {ODD}")));
+    let at = stage.sandbox.path(format!("tree {ODD}"));
+    let at = at.to_str().expect("it is UTF-8");
+    let carries: &[&str] = if stage.carries() { &["clean", "dirty"] } else { &["clean"] };
+    for more in [&["in-the-store"][..], &["t", "--at", at]] {
+        for carry in carries {
+            let words = [&stage.arguments(more)[..], &["--carry", carry]].concat();
+            let made = fwt_tests::binary::Made { json: fwt.run(&source.root, words).success() };
+            let tree = stage.take_over(made);
+            let expected = if *carry == "clean" { "" } else { "?? untracked" };
+            assert_eq!(tree.git.git(["status", "--porcelain"]), expected);
+            tree.git.write(format!("{ODD}/{ODD}"), "work\n");
+            std::fs::rename(tree.path(ODD), tree.path(format!("{ODD}2"))).expect("it is ours");
+            if stage.is_mounted() {
+                fs_sys::unmount(&tree.git.root, fs_sys::Unmount::Now).expect("nobody is in it");
+                fwt.run(&source.root, ["attach", tree.made.id()]).success();
+            }
+            let work = std::fs::read(tree.path(format!("{ODD}2/{ODD}"))).expect("it was written");
+            assert_eq!(work, b"work\n");
+            fwt.run(&source.root, ["rm", tree.made.id()]).failure(4, "unsaved-work");
+            fwt.run(&source.root, ["rm", tree.made.id(), "--discard"]).success();
+            assert!(!tree.git.root.exists());
+        }
+    }
+    assert!(!source.common_dir().join("worktrees").exists(), "a registration is left");
 }

@@ -32,6 +32,7 @@ pub(crate) const CASES: &[Case] = &[
     }),
     Case::new("case_b7_a_revision_with_nothing_in_common", unrelated),
     Case::new("case_b7_an_older_revision_from_a_dirty_source", older_from_dirty),
+    Case::new("case_b7_a_commit_that_another_stands_for", replaced),
     Case::new("case_b44_a_branch_of_its_own", branch),
 ];
 
@@ -90,6 +91,28 @@ fn unrelated(stage: &Stage) {
     source.commit("unrelated");
     source.settle();
     stage.check(&source, "main");
+}
+
+/// `git replace`: what is made of a commit today is not what was made of it yesterday.
+fn replaced(stage: &Stage) {
+    let source = history(stage);
+    let check = || {
+        let tree = stage.check(&source, "main");
+        stage.remove(&tree, &source);
+        let tree = stage.create_as("standalone", &source, &["--rev", "main"]);
+        tree.assert_clean();
+        stage.assert_like_git(&tree, &source, "main");
+        stage.remove(&tree, &source);
+    };
+    check();
+    // On no branch, for a commit that is on one.
+    let other = source.git(["commit-tree", "side^{tree}", "-m", "instead"]);
+    source.git(["replace", "main", &other]);
+    check();
+    source.git(["pack-refs", "--all"]);
+    check();
+    source.git(["replace", "--delete", &source.commit_of("main")]);
+    check();
 }
 
 fn branch(stage: &Stage) {

@@ -13,12 +13,9 @@ struct Trial {
     scene: Scene,
     faulty: Fwt,
     before: State,
-    /// How many calls each of the makings has.
+    /// The call of each of the makings to be killed at.
     makings: [u64; 2],
 }
-
-/// So many calls before its end a making has its tree at its place, and is not yet finished.
-const BEFORE_THE_END: u64 = 14;
 
 const MAKINGS: [(&str, Way); 2] = [
     ("linked", Way::new("all", "linked", "copy").on_branch("made")),
@@ -32,21 +29,15 @@ impl Trial {
         // The first of all makes directories that the others find.
         scene.create(&["first"]);
         scene.fwt().run(scene.root(), ["rm", "first"]).success();
-        let makings = MAKINGS.map(|(name, way)| {
-            let calls = count(&faulty, scene.root(), &way.arguments_for(name));
-            scene.fwt().run(scene.root(), ["rm", name]).success();
-            calls
-        });
-        scene.source.git(["branch", "--quiet", "-D", "made"]);
+        let makings = MAKINGS.map(|(name, way)| late_call(&scene, &faulty, name, way));
         Some(Self { scene, faulty, before, makings })
     }
 
     /// Leaves all three behind.
     fn litter(&self) {
         let root = self.scene.root();
-        for ((name, way), calls) in MAKINGS.into_iter().zip(self.makings) {
-            let fault = format!("abort:{}", calls - BEFORE_THE_END);
-            let killed = run(&self.faulty, root, &way.arguments_for(name), &fault);
+        for ((name, way), nth) in MAKINGS.into_iter().zip(self.makings) {
+            let killed = run(&self.faulty, root, &way.arguments_for(name), &format!("abort:{nth}"));
             assert_eq!(killed.code, None, "{killed}");
         }
         self.scene.fwt().create(root, &["removed"]);
@@ -93,6 +84,32 @@ impl Trial {
         assert!(!branch.exists(), "{when}: the branch is left");
         self.before.assert_unchanged(when);
     }
+}
+
+/// A call of a making at which its tree is at its place, and not yet finished: about the last of which
+/// the doctor says so.
+fn late_call(scene: &Scene, faulty: &Fwt, name: &str, way: Way) -> u64 {
+    let clear = || {
+        scene.fwt().run(scene.root(), ["rm", name]).success();
+        if let Some(branch) = way.branch {
+            scene.source.git(["branch", "--quiet", "-D", branch]);
+        }
+    };
+    let arguments = way.arguments_for(name);
+    // The first of a kind asks git what the later ones remember.
+    count(faulty, scene.root(), &arguments);
+    clear();
+    let calls = count(faulty, scene.root(), &arguments);
+    clear();
+    let leaves_something = |nth: &u64| {
+        run(faulty, scene.root(), &arguments, &format!("abort:{nth}"));
+        let is_left = !debris(&scene.fwt(), scene, &["--fix"]).is_empty();
+        if !is_left {
+            clear();
+        }
+        is_left
+    };
+    (1..calls).rev().step_by(4).find(leaves_something).expect("a killed making leaves something")
 }
 
 #[test]

@@ -170,3 +170,23 @@ fn case_b32_a_signal_while_carried_work_is_removed() {
 fn case_b32_a_signal_while_a_repository_is_removed() {
     rm_interrupted(3, Way::new("dirty", "standalone", "copy").at("../there/t"));
 }
+
+#[test]
+fn case_b15_a_signal_while_work_is_carried_over_a_sealed_tree() {
+    create_interrupted(1, Way::new("dirty", "linked", "overlay").on_branch("made"));
+}
+
+#[test]
+fn case_b15_a_signal_while_everything_is_carried_into_a_snapshot() {
+    create_interrupted(2, Way::new("all", "standalone", "btrfs"));
+}
+
+#[test]
+fn case_b32_a_signal_while_an_overlay_is_removed() {
+    rm_interrupted(1, Way::new("dirty", "linked", "overlay"));
+}
+
+#[test]
+fn case_b32_a_signal_while_a_snapshot_is_removed() {
+    rm_interrupted(2, Way::new("clean", "standalone", "btrfs"));
+}

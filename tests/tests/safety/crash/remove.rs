@@ -40,7 +40,16 @@ impl Trial {
 
     /// The worktree to be removed; returns its place and its id.
     fn make(&self) -> (Repository, String) {
-        let made = self.scene.fwt().create(self.scene.root(), &["t"]);
+        self.make_with(&["t"])
+    }
+
+    /// The same as a directory like any other, about which git is asked while it is aside.
+    fn make_directory(&self) -> (Repository, String) {
+        self.make_with(&["t", "--backend", "copy"])
+    }
+
+    fn make_with(&self, arguments: &[&str]) -> (Repository, String) {
+        let made = self.scene.fwt().create(self.scene.root(), arguments);
         (self.scene.sandbox.existing(made.path()), made.id().to_owned())
     }
 
@@ -68,8 +77,12 @@ impl Trial {
 
 /// Kills or fails the removal at each call.
 fn at_each_call_of_rm(meet: impl Fn(&Trial, u64) + Sync) {
+    at_each_call_of_rm_of(Trial::make, meet);
+}
+
+fn at_each_call_of_rm_of<T>(make: impl Fn(&Trial) -> T + Sync, meet: impl Fn(&Trial, u64) + Sync) {
     let calls = |trial: &Trial| {
-        trial.make();
+        make(trial);
         count(&trial.faulty, trial.scene.root(), &["rm", "t"])
     };
     at_each_call(|| Some(Trial::new()), calls, meet);
@@ -122,10 +135,10 @@ fn case_b32_the_name_of_a_killed_removal_is_usable() {
 /// cut short, by the next `rm`, which first puts the tree back.
 #[test]
 fn case_b32_work_survives_a_killed_removal() {
-    at_each_call_of_rm(|trial, nth| {
+    at_each_call_of_rm_of(Trial::make_directory, |trial, nth| {
         let when = format!("rm killed at call {nth}");
         let (root, fwt) = (trial.scene.root(), trial.scene.fwt());
-        let (tree, id) = trial.make();
+        let (tree, id) = trial.make_directory();
         let writer = GitThatWrites::new(&trial.scene, &id);
         let mut command = trial.faulty.command(root, ["rm", "t", "--json"]);
         command.env("FWT_FAULTS", format!("abort:{nth}")).env("PATH", &writer.path);

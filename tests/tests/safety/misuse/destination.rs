@@ -62,6 +62,47 @@ fn case_b53_never_inside_the_source() {
     before.assert_unchanged("with its state inside");
 }
 
+/// What else is there would be taken for debris of fwt's own.
+#[test]
+fn case_b53_never_among_what_fwt_keeps() {
+    let scene = Scene::anywhere();
+    scene.create(&["t"]);
+    scene.fwt().run(scene.root(), ["rm", "t"]).success();
+    let marked = scene.sandbox.path("marked");
+    fs::create_dir(&marked).expect("the sandbox is ours");
+    fs::write(marked.join("fwt.store"), "").expect("it is ours");
+    for at in ["sealed/t", "uppers/t", "worktrees/t", "worktrees/a/b/t", "git/t", "new/t"] {
+        let at = format!("../state/{at}");
+        let message = refused(&scene, &["t", "--at", &at], 2, "bad-request");
+        assert!(message.contains("what fwt keeps"), "{message}");
+    }
+    // Whoever it belongs to, and though nothing is in it yet.
+    for at in ["../marked/sealed/t", "../.fwt-4711/sealed/t"] {
+        refused(&scene, &["t", "--at", at], 2, "bad-request");
+    }
+    let state = scene.sandbox.path("unmade");
+    let fwt = scene.fwt().with_state(state.clone());
+    let answer = fwt.run(scene.root(), ["create", "t", "--at", "../unmade/sealed/t"]);
+    assert_clean(&answer, 2, "bad-request");
+    assert!(!state.join("sealed").exists());
+}
+
+#[test]
+fn case_b45_a_destination_that_is_too_long() {
+    let scene = Scene::anywhere();
+    let name = "n".repeat(256);
+    let (path, deep) = ("/p".repeat(2040), format!("../not/there/{name}/t"));
+    for at in [&format!("../{name}"), &deep, &path] {
+        let message = refused(&scene, &["t", "--at", at], 2, "bad-request");
+        assert!(message.contains("too long"), "{message}");
+    }
+    let longest = format!("../{}", &name[1..]);
+    let tree = scene.create(&["t", "--at", &longest]);
+    assert_eq!(tree.git(["status", "--porcelain"]), "");
+    scene.fwt().run(scene.root(), ["rm", "t"]).success();
+    scene.assert_nothing("the longest name");
+}
+
 #[test]
 fn missing_parents_are_made_and_taken_away_again() {
     let scene = Scene::anywhere();

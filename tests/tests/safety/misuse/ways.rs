@@ -186,6 +186,47 @@ fn a_read_only_source_in_every_way() {
     scene.assert_nothing("at the end");
 }
 
+/// What is mounted in a source is not the source's: it does not come, that is said, and the tree can go again.
+#[test]
+fn case_b11_what_is_mounted_in_the_source_does_not_come() {
+    if !can_mount() {
+        return;
+    }
+    let scene = spoiled();
+    let alien = scene.sandbox.path("alien");
+    fs::create_dir(&alien).expect("the sandbox is ours");
+    fs::write(alien.join("alien"), "elsewhere").expect("it is ours");
+    fs::create_dir(scene.source.path("target/mounted")).expect("the source is ours");
+    // Over something tracked, and over something ignored.
+    let places = ["dir", "target/mounted"];
+    let binds = places.map(|place| Bind::new(&alien, &scene.source.path(place)));
+    let before = Snapshot::of(&alien);
+    let over_sealed = [
+        Way::new("clean", "linked", "overlay"),
+        Way::new("dirty", "linked", "overlay"),
+        Way::new("all", "standalone", "overlay"),
+    ];
+    for way in WAYS.into_iter().chain(over_sealed) {
+        let made = scene.fwt().run(scene.root(), way.arguments()).success();
+        let tree = scene.sandbox.existing(made["path"].as_str().expect("it is text"));
+        let is_said = |place: &str| {
+            let skipped = made["skipped"].as_array().expect("a list").iter();
+            skipped.filter(|one| one["reason"] == "mount").any(|one| one["path"] == place)
+        };
+        match way.carry {
+            "clean" => assert_eq!(tree.git(["status", "--porcelain"]), "", "{way:?}"),
+            _ => assert!(is_said("dir") && !tree.path("dir").exists(), "{way:?}: {made}"),
+        }
+        assert_eq!(is_said("target/mounted"), way.carry == "all", "{way:?}: {made}");
+        assert!(!tree.path("target/mounted").exists() && !tree.path("dir/alien").exists());
+        scene.fwt().run(scene.root(), ["rm", "t"]).success();
+        scene.assert_nothing(&format!("{way:?}"));
+        Snapshot::of(&alien).assert_same(&before, Detail::Full, "what is mounted");
+    }
+    drop(binds);
+    works_in_all(&scene, &[]);
+}
+
 /// What is carried is too large; and then what a repository of its own takes.
 #[test]
 fn case_b47_a_full_file_system_in_every_way() {

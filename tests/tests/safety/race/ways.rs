@@ -2,6 +2,7 @@
 
 use std::collections::HashSet;
 use std::fs;
+use std::path::Path;
 
 use fwt_tests::snapshot::Detail;
 use fwt_tests::{Filesystem, Repository, Sandbox, Snapshot};
@@ -142,10 +143,11 @@ fn many_files() -> Scene {
 fn case_g1_every_way_beside_housekeeping() {
     let scene = many_files();
     spoil(&scene.source);
-    let expected = Snapshot::filtered(scene.root(), |path| {
+    let is_not_ignored = |path: &Path| {
         !path.starts_with(".git") && !path.starts_with("target") && !path.ends_with("a.log")
             || path.ends_with(".gitignore")
-    });
+    };
+    let expected = Snapshot::filtered(scene.root(), is_not_ignored);
     let disturb = |round: usize| {
         let path = format!("target/{}", round % 7);
         scene.source.write(&path, format!("{round}\n"));
@@ -159,12 +161,12 @@ fn case_g1_every_way_beside_housekeeping() {
         drop(scene.source.command(words).output().expect("git runs"));
     };
     beside_work(&scene, disturb, |way, tree, when| {
-        if way.carry == "dirty" {
-            let found = Snapshot::of(&tree.root);
-            found.assert_same(&expected, Detail::Full, when);
-        } else {
-            assert_eq!(tree.git(["status", "--porcelain"]), "", "{when}");
-        }
+        let found = match way.carry {
+            "clean" => return assert_eq!(tree.git(["status", "--porcelain"]), "", "{when}"),
+            "dirty" => Snapshot::of(&tree.root),
+            _ => Snapshot::filtered(&tree.root, is_not_ignored),
+        };
+        found.assert_same(&expected, Detail::Full, when);
     });
 }
 
