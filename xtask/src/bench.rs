@@ -21,6 +21,7 @@ use anyhow::Context as _;
 use tempfile::TempDir;
 
 pub(crate) use self::arguments::Arguments;
+use self::environment::Programs;
 use self::plan::Plan;
 use self::report::Report;
 use crate::command::{cargo, require_success};
@@ -43,12 +44,12 @@ pub(crate) struct Options {
 
 /// Measures everything and prints a table. A missed target is said, and is no failure.
 pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()> {
-    let (_directory, binary) = build(workspace)?;
+    let (_directory, programs) = build(workspace)?;
     let exclusive = exclusive::wait(workspace, "bench")?;
     let places = place::find(workspace, options, &options.plan)?;
     let mut sections = Vec::new();
     for place in places.iter() {
-        let section = experiments::run_all(place, &options.plan, &binary)?;
+        let section = experiments::run_all(place, &options.plan, &programs)?;
         // Each at once: a run is long, and may be stopped.
         print_data(&report::table(&section));
         sections.push(section);
@@ -58,15 +59,21 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
     write_files(&Report::new(&options.plan, sections)?, options)
 }
 
-/// A copy, since a build meanwhile may replace the original.
-fn build(workspace: &Workspace) -> anyhow::Result<(TempDir, PathBuf)> {
+/// Copies, since a build meanwhile may replace the originals.
+fn build(workspace: &Workspace) -> anyhow::Result<(TempDir, Programs)> {
     say("building fwt");
-    require_success(cargo(workspace).args(["build", "--release", "--package", "fwt"]))?;
+    let words = ["build", "--release", "--package", "fwt", "--bins", "--examples"];
+    require_success(cargo(workspace).args(words))?;
     let directory = tempfile::tempdir()?;
-    let copy = directory.path().join("fwt");
-    let built = workspace.release_binary();
-    fs::copy(&built, &copy).with_context(|| format!("cannot copy {}", built.display()))?;
-    Ok((directory, copy))
+    let copy = |built: PathBuf| {
+        let copy = directory.path().join(built.file_name().unwrap_or_default());
+        fs::copy(&built, &copy).with_context(|| format!("cannot copy {}", built.display()))?;
+        anyhow::Ok(copy)
+    };
+    let fwt = workspace.release_binary();
+    let library = copy(fwt.with_file_name("examples").join("in_process"))?;
+    let programs = Programs { fwt: copy(fwt)?, library };
+    Ok((directory, programs))
 }
 
 fn write_files(report: &Report, options: &Options) -> anyhow::Result<()> {

@@ -44,7 +44,8 @@ pub(crate) fn run(workspace: &Workspace, options: &Options) -> anyhow::Result<()
     let outcomes = match user {
         User::Root => vec![
             on_filesystems(workspace, |available| {
-                Ok(runner::run(workspace, options, "as root", available))
+                let outcome = runner::run(workspace, options, "as root", available);
+                Ok(outcome.also_require(runner::run_faults(options, &built, available)))
             })?,
             // Anew, because the first run may have filled one, or left what root alone can remove.
             on_filesystems(workspace, |available| {

@@ -194,10 +194,10 @@ fn protect(point: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Removes the bare mount point. What somebody put into one that could not be protected stays, and is an
-/// error.
+/// Removes the bare mount point. One that holds something by now stays, as a directory like any other: root
+/// can write to one that is not protected, or not any more.
 fn remove_point(point: &Path) -> Result<()> {
-    use fs_sys::ErrorKind::{Denied, NotFound, Unsupported};
+    use fs_sys::ErrorKind::{Denied, NotEmpty, NotFound, Unsupported};
     match fs_sys::stat(point) {
         Err(error) if error.kind == NotFound => return Ok(()),
         Ok(found) if !is_bare(&found) => return Ok(()),
@@ -211,6 +211,10 @@ fn remove_point(point: &Path) -> Result<()> {
     }
     match fs_sys::remove_dir(point) {
         Err(error) if error.kind == NotFound => Ok(()),
+        Err(error) if error.kind == NotEmpty => {
+            tracing::warn!(point = %point.display(), "somebody wrote to a mount point: it stays");
+            Ok(fs_sys::open_dir(point)?.set_mode(Mode(0o755))?)
+        }
         other => Ok(other?),
     }
 }

@@ -55,7 +55,8 @@ fn at_every_call<T>(act: impl Fn() -> Result<T, Error>, check: impl Fn(Result<T,
 
 fn every_call_fails_once(backend: &dyn Backend, room: &Path, sealed: &Sealed) {
     let (progress, cancel) = (Progress::default(), Cancel::default());
-    let parent = Parent::Sealed(sealed);
+    let private = room.join("private");
+    let parent = Parent::Sealed { sealed, private: &private };
     let (dest, image) = (room.join("tree"), room.join("image"));
     let before = names_in(room);
     let probe = || {
@@ -135,7 +136,7 @@ fn die_at(nth: u64, backend: &dyn Backend, room: &Path) {
     let (progress, cancel) = (Progress::default(), Cancel::default());
     arm(nth, Fault::Abort, None);
     backend.probe(&Site { dest: room, sample: None });
-    let parent = Parent::Sealed(&sealed);
+    let parent = Parent::Sealed { sealed: &sealed, private: &room.join("private") };
     let made = backend.prepare(&parent, &room.join("tree"), &progress, &cancel).unwrap();
     backend.commit(&made.active, &room.join("image"), &progress, &cancel).unwrap();
     backend.remove(&made.active).unwrap();
@@ -158,7 +159,8 @@ fn a_kill_at_any_call_is_cleaned_up(name: &str, backend: &dyn Backend, variable:
         fs::create_dir(&layer).unwrap();
     }
     let sealed = Sealed { layers: vec![layer.clone()] };
-    let planned = Active::planned(backend.kind(), &Parent::Sealed(&sealed), &room.join("tree"));
+    let parent = Parent::Sealed { sealed: &sealed, private: &room.join("private") };
+    let planned = Active::planned(backend.kind(), &parent, &room.join("tree"));
     for nth in 1.. {
         let output = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", name])

@@ -62,13 +62,13 @@ fn allowed(rules: Rules<'_>) -> Result<Vec<Rung>, ApiError> {
     let all: Vec<Rung> = backends.map(Rung::Backend).chain([Rung::Checkout]).collect();
     let named = |kind: &Kind| all.iter().find(|rung| rung.kind() == *kind).copied();
     // A backend that was asked for is used whatever the configuration says.
-    let chain: Vec<Rung> = match chosen.filter(|_| request.backend.is_none()) {
+    let chain: Vec<Rung> = match chosen.filter(|_| request.backends.is_empty()) {
         None => all,
         Some(kinds) => kinds.iter().filter_map(named).collect(),
     };
     let rungs: Vec<Rung> = chain
         .into_iter()
-        .filter(|rung| request.backend.is_none_or(|wanted| wanted == rung.kind()))
+        .filter(|rung| request.backends.is_empty() || request.backends.contains(&rung.kind()))
         .filter(|rung| match request.cow {
             CowPolicy::Auto => true,
             CowPolicy::Require => rung.kind().shares_bytes(),
@@ -89,10 +89,10 @@ fn unavailable(request: &CreateRequest, passed_over: &[PassedOver]) -> ApiError 
         .map(|passed| format!("{}: {} ({})", passed.backend, passed.reason, passed.detail))
         .collect();
     let text = format!("no allowed backend works here: {}", reasons.join("; "));
-    let hint = match (request.backend, request.cow) {
+    let hint = match (request.backends.is_empty(), request.cow) {
         (_, CowPolicy::Require) => "without --cow require the files are copied",
-        (Some(_), _) => "without --backend the next one is taken",
-        (None, _) => "see the reasons above",
+        (false, _) => "without --backend the next one is taken",
+        (true, _) => "see the reasons above",
     };
     ApiError::new(Code::BackendUnavailable, text).with_hint(hint)
 }

@@ -20,6 +20,7 @@ mod doctor;
 mod hook;
 mod identity;
 mod index_mark;
+mod lease;
 mod limits;
 mod list;
 mod manifest;

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use pool_db::{Registry, RepositoryIdentity, Worktree as Row};
 
 use crate::api::{ApiError, Code, ListRequest, ListResponse, ShowRequest, Worktree};
-use crate::identity;
 use crate::row::describe;
 use crate::service::Service;
 use crate::source::open_repository;
+use crate::{identity, lease};
 
 impl Service {
     pub(crate) fn list(&self, request: &ListRequest) -> Result<ListResponse, ApiError> {
@@ -29,7 +29,12 @@ impl Service {
                 rows
             }
         };
-        Ok(ListResponse { worktrees: rows.iter().map(describe).collect() })
+        let mut leases = registry.current_leases(&self.moment())?;
+        let worktrees = rows.iter().map(|row| {
+            let lease = leases.remove(&row.id);
+            Worktree { lease: lease.as_ref().map(lease::describe), ..describe(row) }
+        });
+        Ok(ListResponse { worktrees: worktrees.collect() })
     }
 
     /// What the trees that are meant at `directory` were made from: in a tree of ours its origin, and its
@@ -57,11 +62,10 @@ impl Service {
 
     pub(crate) fn show(&self, request: &ShowRequest) -> Result<Worktree, ApiError> {
         let registry = Registry::open_existing(&self.settings.home)?;
-        let row = match &registry {
-            None => return Err(none(&request.worktree)),
-            Some(registry) => self.find(registry, &request.worktree, &request.directory.0)?,
-        };
-        Ok(describe(&row))
+        let registry = registry.ok_or_else(|| none(&request.worktree))?;
+        let row = self.find(&registry, &request.worktree, &request.directory.0)?;
+        let lease = registry.current_lease(row.id, &self.moment())?;
+        Ok(Worktree { lease: lease.as_ref().map(lease::describe), ..describe(&row) })
     }
 
     /// The worktree that `wanted` means: an id, then a name in the repository of `directory`, then a

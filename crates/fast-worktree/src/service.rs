@@ -6,7 +6,7 @@ use std::sync::Arc;
 use copy_engine::{Cancel, Progress};
 use fs_sys::Time;
 use git_cli::{Environment, Git};
-use pool_db::Registry;
+use pool_db::{Moment, Registry};
 
 use crate::api::{Api, ApiError, CollectCheckpointsRequest, Request, Response};
 
@@ -26,6 +26,8 @@ pub struct Settings {
     pub hear: fn(&[u8]),
     /// The wall clock.
     pub clock: fn() -> Time,
+    /// Seconds since boot, time asleep included; `None` where the platform does not say.
+    pub since_boot: fn() -> Option<i64>,
 }
 
 /// Does what requests ask, in process.
@@ -59,6 +61,14 @@ impl Service {
         (self.settings.clock)()
     }
 
+    /// The present by both clocks.
+    pub(crate) fn moment(&self) -> Moment {
+        let wall = self.now().seconds;
+        let boot = (self.settings.since_boot)().zip(fs_sys::process::boot_id());
+        let (boot, boot_id) = boot.unwrap_or_default();
+        Moment { wall, boot, boot_id }
+    }
+
     pub(crate) fn registry(&self) -> Result<Registry, ApiError> {
         Ok(Registry::open(&self.settings.home)?)
     }
@@ -70,6 +80,11 @@ impl Api for Service {
             Request::CreateWorktree(request) => {
                 self.create(&request).map(|made| Response::Worktree(Box::new(made)))
             }
+            Request::AcquireWorktree(request) => {
+                self.acquire(&request).map(|made| Response::Worktree(Box::new(made)))
+            }
+            Request::TouchWorktree(request) => self.touch(&request).map(Response::Touched),
+            Request::ReleaseWorktree(request) => self.release(&request).map(Response::Released),
             Request::ListWorktrees(request) => self.list(&request).map(Response::List),
             Request::ShowWorktree(request) => {
                 self.show(&request).map(|found| Response::Worktree(Box::new(found)))

@@ -31,9 +31,9 @@ pub use file::{File, Ranges};
 pub use immutable::{Immutable, set_immutable};
 pub use lock::{FileLock, Sharing, try_lock};
 pub use mount::{
-    DetachedMount, Failed, MAX_LAYERS, MountNamespace, Mounted, Overlay, Unmount, Unmounted, Way,
-    Writable, detached_overlay, may_mount, mount_namespace, mount_of, mount_overlay,
-    mount_overlay_by, mounted_elsewhere, mounts, unmount,
+    DetachedMount, Failed, MAX_LAYERS, MountNamespace, Mounted, Overlay, Superblock, Unmount,
+    Unmounted, Way, Writable, detached_overlay, may_mount, mount_inside, mount_namespace,
+    mount_overlay, mount_overlay_by, mounted_elsewhere, mounts, superblock_of, unmount,
 };
 pub use node::{
     hard_link, make_dir_at, read_link, remove_dir_at, remove_file_at, rename_at, set_link_owner,

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::dir::Dir;
 use crate::error::{Error, ErrorKind, Result};
 use crate::file::File;
-pub use crate::mount_table::Mounted;
+pub use crate::mount_table::{Mounted, Superblock};
 use crate::mount_table::{parse_mount, parse_mount_table};
 use crate::os;
 pub use crate::os::DetachedMount;
@@ -178,17 +178,39 @@ pub fn mounts() -> Result<Vec<Mounted>> {
     os::mount_table("/proc/self/mountinfo").map(|table| parse_mount_table(&table))
 }
 
-/// The mount that `dir` is on.
-pub fn mount_of(dir: &Dir) -> Result<Option<Mounted>> {
+/// The file system of the mount that `dir` is on.
+pub fn superblock_of(dir: &Dir) -> Result<Option<Superblock>> {
+    match os::superblock_of(dir)? {
+        None => superblock_from_table(dir),
+        found => Ok(found),
+    }
+}
+
+fn superblock_from_table(dir: &Dir) -> Result<Option<Superblock>> {
     let start = format!("{} ", os::mount_id(dir)?);
     let table = os::mount_table("/proc/self/mountinfo")?;
     let mut lines = table.split(|byte| *byte == b'\n');
-    Ok(lines.find(|line| line.starts_with(start.as_bytes())).and_then(parse_mount))
+    let found = lines.find(|line| line.starts_with(start.as_bytes())).and_then(parse_mount);
+    Ok(found.map(|Mounted { device, super_options: options, .. }| Superblock { device, options }))
 }
 
-/// A process in another mount namespace that has the file system of `mounted` mounted: it keeps it, and
+/// A mount point at or below the directory `path`, which leads to `dir`; that `dir` itself is the topmost
+/// directory of a mount does not count.
+pub fn mount_inside(dir: &Dir, path: &Path) -> Result<Option<PathBuf>> {
+    if let Ok(found) = os::mount_inside(dir)? {
+        return Ok(found);
+    }
+    let own = os::mount_id(dir)?;
+    let mut table = mounts()?.into_iter();
+    let found = table.find(|mounted| {
+        mounted.point.starts_with(path) && !(mounted.point == path && mounted.id == own)
+    });
+    Ok(found.map(|mounted| mounted.point))
+}
+
+/// A process in another mount namespace that has the file system mounted: it keeps it, and
 /// whoever works in it, when it is unmounted here. Processes that may not be looked at are left out.
-pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
+pub fn mounted_elsewhere(superblock: &Superblock) -> Result<Option<u32>> {
     let own = crate::read_link_path(Path::new("/proc/self/ns/mnt"))?;
     let mut seen = vec![own];
     for (name, _) in crate::list(Path::new("/proc"))? {
@@ -204,7 +226,7 @@ pub fn mounted_elsewhere(mounted: &Mounted) -> Result<Option<u32>> {
         }
         // One that ended meanwhile holds nothing.
         let Ok(table) = crate::read_file(&process.join("mountinfo")) else { continue };
-        if parse_mount_table(&table).iter().any(|other| other.device == mounted.device) {
+        if parse_mount_table(&table).iter().any(|other| other.device == superblock.device) {
             return Ok(Some(pid));
         }
         seen.push(namespace);

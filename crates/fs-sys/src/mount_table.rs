@@ -27,16 +27,27 @@ pub struct Mounted {
     pub super_options: OsString,
 }
 
-impl Mounted {
+/// What a mount shows of its file system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Superblock {
+    /// Major and minor number of its device; what tells superblocks apart.
+    pub device: (u32, u32),
+    /// Its options, as the kernel writes them.
+    pub options: OsString,
+}
+
+impl Superblock {
     /// The values of the file system's option `name`: one for each time it is there.
-    pub fn super_option(&self, name: &str) -> Vec<OsString> {
-        let options = self.super_options.as_bytes().split(|byte| *byte == b',');
+    pub fn option(&self, name: &str) -> Vec<OsString> {
+        let options = self.options.as_bytes().split(|byte| *byte == b',');
         let values = options.filter_map(|option| {
             option.strip_prefix(name.as_bytes())?.strip_prefix(b"=").map(unescape)
         });
         values.collect()
     }
+}
 
+impl Mounted {
     /// Whether the mount has the option `name` (`nosuid`, `ro`).
     pub fn has_option(&self, name: &str) -> bool {
         self.options.as_bytes().split(|byte| *byte == b',').any(|option| option == name.as_bytes())
@@ -106,14 +117,18 @@ mod tests {
         assert_eq!(mounts.len(), 2);
         assert_eq!((mounts[0].id, mounts[0].parent, mounts[0].device), (36, 35, (98, 0)));
         assert!(mounts[0].has_option("nosuid") && !mounts[0].has_option("suid"));
-        assert_eq!(mounts[0].super_option("errors"), ["continue"]);
+        let option = |number: usize, name| {
+            let Mounted { device, super_options, .. } = mounts[number].clone();
+            Superblock { device, options: super_options }.option(name)
+        };
+        assert_eq!(option(0, "errors"), ["continue"]);
         assert_eq!(mounts[1].point, Path::new("/a b\\c\n"));
         assert_eq!(
             (mounts[1].file_system.as_os_str(), mounts[1].source.as_os_str()),
             (OsStr::new("overlay"), OsStr::new("o,v"))
         );
-        assert_eq!(mounts[1].super_option("lowerdir+"), ["/l,1", "/l2"]);
-        assert_eq!(mounts[1].super_option("upper"), Vec::<OsString>::new());
+        assert_eq!(option(1, "lowerdir+"), ["/l,1", "/l2"]);
+        assert_eq!(option(1, "upper"), Vec::<OsString>::new());
     }
 
     #[test]

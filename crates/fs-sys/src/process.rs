@@ -31,6 +31,17 @@ pub fn this_process() -> ProcessId {
     os::this_process()
 }
 
+/// The process with this pid in our pid namespace; `None` if there is none, or the platform does not say
+/// when it started.
+pub fn find(pid: u32) -> Option<ProcessId> {
+    os::find_process(pid)
+}
+
+/// Which boot this is; `None` where the platform does not say.
+pub fn boot_id() -> Option<String> {
+    os::boot_id()
+}
+
 /// Whether `process` still lives.
 pub fn liveness(process: &ProcessId) -> Liveness {
     os::liveness(process)

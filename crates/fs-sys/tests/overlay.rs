@@ -8,8 +8,9 @@ use std::os::unix::fs::{MetadataExt as _, symlink};
 use std::path::{Path, PathBuf};
 
 use fs_sys::{
-    ErrorKind, Failed, Immutable, Mark, Mode, Mounted, Overlay, Unmount, Unmounted, Way, Writable,
-    load_mark, mount_overlay, mount_overlay_by, mounts, open_dir, unmount,
+    ErrorKind, Failed, Immutable, Mark, Mode, Mounted, Overlay, Superblock, Unmount, Unmounted,
+    Way, Writable, load_mark, mount_inside, mount_overlay, mount_overlay_by, mounts, open_dir,
+    superblock_of, unmount,
 };
 
 #[path = "support/filesystems.rs"]
@@ -92,6 +93,11 @@ fn each_way_mounts_with_the_options_that_fwt_wants() {
             let mounted = bed.mounted().unwrap();
             assert_eq!(mounted.file_system, "overlay");
             assert!(mounted.has_option("nosuid") && mounted.has_option("nodev"), "{mounted:?}");
+            let of_table =
+                Superblock { device: mounted.device, options: mounted.super_options.clone() };
+            let found = superblock_of(&open_dir(&bed.point).unwrap()).unwrap().unwrap();
+            assert_eq!(found.device, of_table.device);
+            assert_eq!(found.option("upperdir"), of_table.option("upperdir"));
             fs::write(bed.point.join("top"), "changed").unwrap();
             assert_eq!(fs::read(bed.point.join("other")).unwrap(), b"changed", "a hard link broke");
             fs::rename(bed.point.join("d"), bed.point.join("e")).unwrap();
@@ -113,6 +119,27 @@ fn each_way_mounts_with_the_options_that_fwt_wants() {
             assert_eq!(unmount(&bed.point, Unmount::Now).unwrap(), Unmounted::NotMounted);
             assert!(bed.mounted().is_none());
         }
+    });
+}
+
+#[test]
+fn a_mount_inside_is_found_from_a_mount_and_from_a_directory() {
+    if !is_root("mounts") {
+        return;
+    }
+    on_each(ALL, |_, root| {
+        let (outer, mut inner) = (Bed::new(root, 1), Bed::new(&root.join("a b\\c\nd"), 1));
+        inner.point = outer.point.join("e f\ng");
+        let inside = |path: &Path| mount_inside(&open_dir(path).unwrap(), path).unwrap();
+        assert_eq!(inside(root), None);
+        mount_overlay_by(Way::Paths, &outer.overlay(), &outer.point).unwrap();
+        assert_eq!(inside(&outer.point), None, "itself does not count");
+        assert_eq!(inside(root).as_ref(), Some(&outer.point));
+        fs::create_dir(&inner.point).unwrap();
+        mount_overlay_by(Way::Paths, &inner.overlay(), &inner.point).unwrap();
+        assert_eq!(inside(&outer.point).as_ref(), Some(&inner.point));
+        drop(inner);
+        assert_eq!(inside(&outer.point), None);
     });
 }
 

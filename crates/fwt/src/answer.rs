@@ -63,6 +63,14 @@ pub(crate) fn print(
             printer.say(&talk::attached(attached));
             Ok(())
         }
+        Response::Touched(touched) => {
+            printer.say(&talk::touched(touched));
+            Ok(())
+        }
+        Response::Released(released) => {
+            printer.say(&talk::released(released));
+            Ok(())
+        }
         Response::Trusted(trusted) => {
             printer.say(&talk::trusted(trusted));
             Ok(())
@@ -114,6 +122,8 @@ pub(crate) fn undelivered(response: &Response) -> Option<String> {
         | Response::CheckpointDetail(_)
         | Response::CheckpointDiff(_)
         | Response::CheckpointsCollected(_)
+        | Response::Touched(_)
+        | Response::Released(_)
         | Response::Trusted(_) => None,
     }
 }

@@ -11,6 +11,7 @@ use fast_worktree::api::TreeOwner;
 
 use crate::checkpoint_arguments::CheckpointCommand;
 use crate::help;
+use crate::lease_arguments::{AcquireArguments, LeaseArguments};
 
 /// Reads the command line, the program's name first.
 pub(crate) fn parse(words: &[OsString]) -> Result<Arguments, clap::Error> {
@@ -59,6 +60,12 @@ pub(crate) struct Global {
 pub(crate) enum Command {
     /// Make a worktree and print its path
     Create(CreateArguments),
+    /// Make a worktree, hold it by a lease, and print its path
+    Acquire(AcquireArguments),
+    /// Go on holding a worktree
+    Touch(LeaseArguments),
+    /// Hold a worktree no more; it stays until it is removed
+    Release(LeaseArguments),
     /// Name the worktrees of this repository
     List(ListArguments),
     /// Describe a worktree
@@ -158,9 +165,9 @@ pub(crate) struct CreateArguments {
     /// How it hangs together with the repository
     #[arg(long, value_enum, default_value_t)]
     pub(crate) mode: ModeArgument,
-    /// The only backend to use [default: the first that works here]
+    /// The only backend to use; may be given again [default: the first that works here]
     #[arg(long, value_parser = backend_parser())]
-    pub(crate) backend: Option<Kind>,
+    pub(crate) backend: Vec<Kind>,
     /// Whether bytes may be copied where they cannot be shared
     #[arg(long, value_enum, default_value_t)]
     pub(crate) cow: CowArgument,
@@ -198,7 +205,7 @@ pub(crate) enum CarryArgument {
 }
 
 /// How a worktree hangs together with its repository.
-#[derive(Clone, Copy, Debug, Default, ValueEnum)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum ModeArgument {
     /// A git linked worktree: objects and refs are shared
     #[default]
@@ -268,7 +275,7 @@ fn owner(text: &str) -> Result<TreeOwner, String> {
 }
 
 /// A path may be of any bytes, but an empty one is a variable that was not set.
-fn id_parser() -> impl clap::builder::TypedValueParser<Value = OsString> {
+pub(crate) fn id_parser() -> impl clap::builder::TypedValueParser<Value = OsString> {
     clap::builder::PathBufValueParser::new().map(PathBuf::into_os_string)
 }
 
@@ -316,7 +323,7 @@ mod tests {
         for kind in fast_worktree::backends() {
             let arguments = check(&format!("fwt create --backend {}", kind.name())).unwrap();
             let Command::Create(create) = arguments.command else { panic!("{arguments:?}") };
-            assert_eq!(create.backend, Some(kind));
+            assert_eq!(create.backend, [kind]);
         }
     }
 

@@ -1,4 +1,4 @@
-//! The wall clock.
+//! The clocks.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -8,6 +8,14 @@ use fs_sys::Time;
 #[expect(clippy::disallowed_methods, reason = "the one place that reads the clock")]
 pub(crate) fn now() -> Time {
     since_epoch(SystemTime::now())
+}
+
+/// Seconds since boot, time asleep included; `None` where the platform does not say. The first number of
+/// `/proc/uptime` (`proc_uptime(5)`) is that of `CLOCK_BOOTTIME`.
+pub(crate) fn since_boot() -> Option<i64> {
+    let text = fs_sys::read_file("/proc/uptime".as_ref()).ok()?;
+    let seconds = text.split(|byte| *byte == b'.').next()?;
+    std::str::from_utf8(seconds).ok()?.parse().ok()
 }
 
 /// A clock that was never set may stand before 1970; what is 0.25 s before it is −1 s + 0.75 s.

@@ -42,6 +42,8 @@ pub(crate) fn code_of(response: &Response) -> ExitCode {
         | Response::CheckpointDetail(_)
         | Response::CheckpointDiff(_)
         | Response::CheckpointsCollected(_)
+        | Response::Touched(_)
+        | Response::Released(_)
         | Response::Trusted(_) => true,
     };
     ExitCode::from(if is_whole { DONE } else { FAILED })

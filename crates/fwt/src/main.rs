@@ -22,6 +22,7 @@ mod health;
 mod help;
 mod home;
 mod interrupt;
+mod lease_arguments;
 mod logging;
 mod printer;
 mod progress;

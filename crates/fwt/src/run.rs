@@ -27,6 +27,18 @@ pub(crate) fn run(arguments: Arguments) -> ExitCode {
             let request = translate::create(create, directory).map(Request::CreateWorktree);
             session.answer(session.ask(request), Wanted::Path)
         }
+        Command::Acquire(acquire) => {
+            let request = translate::acquire(acquire, directory).map(Request::AcquireWorktree);
+            session.answer(session.ask(request), Wanted::Path)
+        }
+        Command::Touch(touch) => {
+            let request = translate::touch(touch, directory).map(Request::TouchWorktree);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
+        Command::Release(release) => {
+            let request = translate::release(release, directory).map(Request::ReleaseWorktree);
+            session.answer(session.ask(request), Wanted::Fields)
+        }
         Command::List(list) => session.answer(session.list(&list), Wanted::Fields),
         Command::Show(show) => {
             let request = translate::show(show, directory).map(Request::ShowWorktree);
@@ -131,6 +143,7 @@ impl Session {
                 Talk::Quiet => |_| {},
             },
             clock: clock::now,
+            since_boot: clock::since_boot,
         });
         let watch = self.watch(&request, &service);
         let bar = self.bar(&request, &service);
@@ -148,10 +161,13 @@ impl Session {
     fn watch(&self, request: &Request, service: &Service) -> Option<Watch> {
         match request {
             Request::CreateWorktree(_)
+            | Request::AcquireWorktree(_)
             | Request::RemoveWorktree(_)
             | Request::Seal(_)
             | Request::Doctor(_) => {}
             Request::ListWorktrees(_)
+            | Request::TouchWorktree(_)
+            | Request::ReleaseWorktree(_)
             | Request::ShowWorktree(_)
             | Request::Attach(_)
             | Request::DiskUsage(_)
@@ -178,7 +194,10 @@ impl Session {
 
     /// A log and a bar would write over each other.
     fn bar(&self, request: &Request, service: &Service) -> Option<Bar> {
-        let is_long = matches!(request, Request::CreateWorktree(_) | Request::Seal(_));
+        let is_long = matches!(
+            request,
+            Request::CreateWorktree(_) | Request::AcquireWorktree(_) | Request::Seal(_)
+        );
         let is_wanted = self.printer.talk == Talk::Normal && self.log != Log::On;
         let is_seen = || terminal::moves_cursor(&self.variables) && Stream::Err.is_terminal();
         (is_long && is_wanted && is_seen()).then(|| progress::show(service.progress()))

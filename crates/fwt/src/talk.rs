@@ -1,8 +1,8 @@
 //! What is said on standard error of what was done.
 
 use fast_worktree::api::{
-    AttachResponse, Attached, HookOutcome, HookReport, PassedOver, RemoveResponse, SealResponse,
-    SealedCommit, TrustResponse, Worktree,
+    AttachResponse, Attached, HookOutcome, HookReport, PassedOver, ReleaseResponse, RemoveResponse,
+    SealResponse, SealedCommit, TouchResponse, TrustResponse, Worktree,
 };
 use indicatif::{BinaryBytes, HumanCount};
 
@@ -20,7 +20,24 @@ pub(crate) fn created(worktree: &Worktree) -> String {
         lines.push(format!("passed over {}", passed_over.join("; ")));
     }
     lines.extend(worktree.hooks.iter().filter_map(hook));
+    lines.extend(
+        worktree
+            .lease
+            .as_ref()
+            .map(|lease| format!("held by lease {} until {}", lease.id, lease.expires_at)),
+    );
     lines.join("\n")
+}
+
+/// Of a lease that was prolonged.
+pub(crate) fn touched(touched: &TouchResponse) -> String {
+    format!("{} is held until {}", escape::text(&touched.name), touched.lease.expires_at)
+}
+
+/// Of a lease that was given back.
+pub(crate) fn released(released: &ReleaseResponse) -> String {
+    let (name, path) = (escape::text(&released.name), escape::path(&released.path.0));
+    format!("{name} is held no more; it stays at {path}")
 }
 
 /// Of a hook that did not do what it is for; one that did needs no words.

@@ -5,9 +5,10 @@ use std::path::{Path, PathBuf};
 
 use fast_worktree::Kind;
 use fast_worktree::api::{
-    ApiError, AttachRequest, Carry, Code, CowPolicy, CreateRequest, DiskUsageRequest,
-    DoctorRequest, Fetch, Include, Lfs, ListRequest, Mode, RemoveRequest, Repair, SealRequest,
-    ShowRequest, Trust, TrustRequest, Unsaved, WirePath,
+    AcquireRequest, ApiError, AttachRequest, Carry, Code, CowPolicy, CreateRequest,
+    DiskUsageRequest, DoctorRequest, Fetch, Include, LeaseTerms, Lfs, ListRequest, Mode,
+    ReleaseRequest, RemoveRequest, Repair, SealRequest, ShowRequest, TouchRequest, Trust,
+    TrustRequest, Unsaved, WirePath,
 };
 
 use crate::arguments::{
@@ -15,13 +16,14 @@ use crate::arguments::{
     ListArguments, ModeArgument, RemoveArguments, SealArguments, ShowArguments, TrustArguments,
 };
 use crate::directory::Directory;
+use crate::lease_arguments::{AcquireArguments, LeaseArguments};
 
 /// What `create` asks for.
 pub(crate) fn create(
     arguments: CreateArguments,
     directory: &Directory,
 ) -> Result<CreateRequest, ApiError> {
-    let backend = backend(arguments.mode, arguments.backend)?;
+    let backends = backends(arguments.mode, arguments.backend)?;
     let source = match &arguments.source {
         Some(source) => directory.absolute(source)?,
         None => directory.path()?,
@@ -43,7 +45,7 @@ pub(crate) fn create(
             ModeArgument::Linked | ModeArgument::Checkout => Mode::Linked,
             ModeArgument::Standalone => Mode::Standalone,
         },
-        backend,
+        backends,
         cow: match arguments.cow {
             CowArgument::Auto => CowPolicy::Auto,
             CowArgument::Require => CowPolicy::Require,
@@ -53,6 +55,36 @@ pub(crate) fn create(
         fetch: if arguments.fetch { Fetch::First } else { Fetch::Never },
         owner: arguments.owner,
     })
+}
+
+/// What `acquire` asks for.
+pub(crate) fn acquire(
+    arguments: AcquireArguments,
+    directory: &Directory,
+) -> Result<AcquireRequest, ApiError> {
+    let AcquireArguments { create: make, ttl, holder, pid } = arguments;
+    // The parser keeps it far below what a number holds.
+    let ttl_seconds = u32::try_from(ttl.as_secs()).unwrap_or(u32::MAX);
+    let lease = LeaseTerms { holder, ttl_seconds, pid };
+    Ok(AcquireRequest { worktree: create(make, directory)?, lease })
+}
+
+/// What `touch` asks for.
+pub(crate) fn touch(
+    arguments: LeaseArguments,
+    directory: &Directory,
+) -> Result<TouchRequest, ApiError> {
+    let (worktree, directory) = worktree(arguments.worktree, directory)?;
+    Ok(TouchRequest { worktree, directory, lease: arguments.lease })
+}
+
+/// What `release` asks for.
+pub(crate) fn release(
+    arguments: LeaseArguments,
+    directory: &Directory,
+) -> Result<ReleaseRequest, ApiError> {
+    let (worktree, directory) = worktree(arguments.worktree, directory)?;
+    Ok(ReleaseRequest { worktree, directory, lease: arguments.lease })
 }
 
 fn lfs(argument: LfsArgument) -> Lfs {
@@ -150,11 +182,13 @@ pub(crate) fn doctor(
 }
 
 /// `--mode checkout` is short for a linked worktree by the backend of that name.
-fn backend(mode: ModeArgument, backend: Option<Kind>) -> Result<Option<Kind>, ApiError> {
-    match (mode, backend) {
-        (ModeArgument::Linked | ModeArgument::Standalone, backend) => Ok(backend),
-        (ModeArgument::Checkout, None | Some(Kind::Checkout)) => Ok(Some(Kind::Checkout)),
-        (ModeArgument::Checkout, Some(other)) => {
+fn backends(mode: ModeArgument, backends: Vec<Kind>) -> Result<Vec<Kind>, ApiError> {
+    if mode != ModeArgument::Checkout {
+        return Ok(backends);
+    }
+    match backends.iter().find(|kind| **kind != Kind::Checkout) {
+        None => Ok(vec![Kind::Checkout]),
+        Some(other) => {
             let message =
                 format!("--mode checkout and --backend {} exclude each other", other.name());
             Err(ApiError::new(Code::BadRequest, message)
@@ -206,7 +240,7 @@ mod tests {
             carry: Carry::Clean,
             include: Include::Selected,
             mode: Mode::Linked,
-            backend: None,
+            backends: Vec::new(),
             cow: CowPolicy::Auto,
             lfs: Lfs::Reuse,
             fetch: Fetch::Never,
@@ -223,7 +257,7 @@ mod tests {
             at: Some("../t".into()),
             rev: Some("v1".to_owned()),
             branch: Some("work".to_owned()),
-            backend: Some(Kind::Copy),
+            backend: vec![Kind::Copy, Kind::Reflink],
             cow: CowArgument::Never,
             ..CreateArguments::default()
         };
@@ -237,7 +271,7 @@ mod tests {
             carry: Carry::Clean,
             include: Include::Selected,
             mode: Mode::Linked,
-            backend: Some(Kind::Copy),
+            backends: vec![Kind::Copy, Kind::Reflink],
             cow: CowPolicy::Never,
             lfs: Lfs::Reuse,
             fetch: Fetch::Never,
@@ -248,19 +282,20 @@ mod tests {
 
     #[test]
     fn mode_checkout_is_a_backend() {
-        let check = |backend, expected: Result<Kind, Code>| {
+        let check = |backends: &[Kind], expected: Result<Kind, Code>| {
             let arguments = CreateArguments {
                 mode: ModeArgument::Checkout,
-                backend,
+                backend: backends.to_vec(),
                 ..CreateArguments::default()
             };
-            let found = create(arguments, &here()).map(|request| request.backend);
-            assert_eq!(found.map_err(|error| error.code), expected.map(Some), "{backend:?}");
+            let found = create(arguments, &here()).map(|request| request.backends);
+            let expected = expected.map(|kind| vec![kind]);
+            assert_eq!(found.map_err(|error| error.code), expected, "{backends:?}");
         };
-        check(None, Ok(Kind::Checkout));
-        check(Some(Kind::Checkout), Ok(Kind::Checkout));
-        check(Some(Kind::Copy), Err(Code::BadRequest));
-        check(Some(Kind::Reflink), Err(Code::BadRequest));
+        check(&[], Ok(Kind::Checkout));
+        check(&[Kind::Checkout], Ok(Kind::Checkout));
+        check(&[Kind::Copy], Err(Code::BadRequest));
+        check(&[Kind::Checkout, Kind::Reflink], Err(Code::BadRequest));
     }
 
     #[test]

@@ -83,6 +83,22 @@ pub enum Error {
         /// Its epoch.
         epoch: u32,
     },
+    /// Somebody holds the worktree.
+    #[error("worktree {id} is leased by {holder:?}")]
+    Leased {
+        /// The worktree.
+        id: WorktreeId,
+        /// Who, in the holder's words.
+        holder: String,
+        /// Until when, in seconds since 1970.
+        expires_at: i64,
+    },
+    /// What was presented is not the worktree's lease, or no longer.
+    #[error("that is not the lease of worktree {id}, or no longer")]
+    StaleLease {
+        /// The worktree.
+        id: WorktreeId,
+    },
     /// There is no such row (any more).
     #[error("no worktree {id}")]
     NoSuchWorktree {

@@ -17,6 +17,9 @@ pub type WorktreeId = Base32<13>;
 /// directory carries it by chance or by guess.
 pub type Nonce = Base32<26>;
 
+/// What the holder of a lease must present. 130 random bits, so that nobody holds one by a guess.
+pub type LeaseId = Base32<26>;
+
 /// `N` random characters of `a-z2-7`.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Base32<const N: usize>([u8; N]);

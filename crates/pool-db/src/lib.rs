@@ -12,6 +12,7 @@
 
 mod error;
 mod id;
+mod lease;
 pub mod marker;
 mod names;
 mod open;
@@ -27,7 +28,8 @@ mod trust;
 mod worktree;
 
 pub use error::{Error, Holder, Result};
-pub use id::{Base32, InvalidId, Nonce, WorktreeId};
+pub use id::{Base32, InvalidId, LeaseId, Nonce, WorktreeId};
+pub use lease::{Lease, Moment};
 pub use rebuild::{Conflict, Restored, rebuild};
 pub use registry::Registry;
 pub use repository::{Birth, InvalidIdentity, Repository, RepositoryIdentity};

@@ -7,6 +7,7 @@ use rusqlite::{Connection, OptionalExtension as _, Transaction, TransactionBehav
 
 use crate::error::{Error, Holder, Result, SqlContext as _};
 use crate::id::WorktreeId;
+use crate::lease::{Lease, Moment};
 use crate::open::Journal;
 use crate::paths::Blob;
 use crate::row;
@@ -41,15 +42,23 @@ impl Registry {
     /// Moves a worktree from one state to the next if it still is in `from` and `epoch`, and says
     /// the new epoch. [`Error::Moved`] if somebody else was quicker.
     pub fn transition(&self, id: WorktreeId, from: State, to: State, epoch: u32) -> Result<u32> {
-        self.swap(id, (from, to), epoch, None)
+        let swap = || self.immediately(|| self.swap(id, (from, to), epoch, None));
+        // What precedes destruction is on the disk before the first file goes: a power failure must
+        // not bring back a row that claims files which are no more.
+        if to == State::Removing { self.with_full_sync(swap) } else { swap() }
     }
 
-    /// Condemns a worktree that is held in `epoch`, and says the new epoch. In the same moment it becomes
-    /// the work of the process `by`: what a process that is gone condemned is taken over by others.
-    pub fn condemn(&self, id: WorktreeId, epoch: u32, by: &ProcessId) -> Result<u32> {
-        self.swap(id, (State::Held, State::Condemned), epoch, Some(by))
+    /// Condemns a worktree that is held in `epoch` and not leased, and says the new epoch. In the same
+    /// moment it becomes the work of the process `by`: what a process that is gone condemned is taken
+    /// over by others. [`Error::Leased`] if somebody holds it.
+    pub fn condemn(&self, id: WorktreeId, epoch: u32, by: &ProcessId, now: &Moment) -> Result<u32> {
+        self.immediately(|| match self.current_lease(id, now)? {
+            Some(Lease { holder, expires_at, .. }) => Err(Error::Leased { id, holder, expires_at }),
+            None => self.swap(id, (State::Held, State::Condemned), epoch, Some(by)),
+        })
     }
 
+    /// Inside a transaction.
     fn swap(
         &self,
         id: WorktreeId,
@@ -60,26 +69,19 @@ impl Registry {
         if !from.may_become(to) {
             return Err(Error::NotAllowed { from, to });
         }
-        let maker = maker.map(row::maker);
-        let swap = || {
-            self.immediately(|| {
-                self.connection
-                    .prepare_cached(
-                        "UPDATE worktrees \
-                         SET state = ?1, epoch = epoch + 1, maker = coalesce(?5, maker) \
-                         WHERE id = ?2 AND state = ?3 AND epoch = ?4 RETURNING epoch",
-                    )
-                    .and_then(|mut statement| {
-                        statement.query_row(params![to, id, from, epoch, maker], |row| row.get(0))
-                    })
-                    .optional()
-                    .at(&self.path)?
-                    .map_or_else(|| Err(self.why_missed(id)), Ok)
+        let maker = maker.map(row::process);
+        self.connection
+            .prepare_cached(
+                "UPDATE worktrees \
+                 SET state = ?1, epoch = epoch + 1, maker = coalesce(?5, maker) \
+                 WHERE id = ?2 AND state = ?3 AND epoch = ?4 RETURNING epoch",
+            )
+            .and_then(|mut statement| {
+                statement.query_row(params![to, id, from, epoch, maker], |row| row.get(0))
             })
-        };
-        // What precedes destruction is on the disk before the first file goes: a power failure must
-        // not bring back a row that claims files which are no more.
-        if to == State::Removing { self.with_full_sync(swap) } else { swap() }
+            .optional()
+            .at(&self.path)?
+            .map_or_else(|| Err(self.why_missed(id)), Ok)
     }
 
     /// Writes what has become known of a worktree (paths, backend, branch …) if it still is in its
@@ -181,7 +183,7 @@ impl Registry {
     }
 
     /// Why a compare-and-set changed nothing.
-    fn why_missed(&self, id: WorktreeId) -> Error {
+    pub(crate) fn why_missed(&self, id: WorktreeId) -> Error {
         let found = self
             .connection
             .prepare_cached("SELECT state, epoch FROM worktrees WHERE id = ?1")

@@ -61,7 +61,7 @@ pub(crate) fn read(row: &Row<'_>) -> rusqlite::Result<Worktree> {
         carry: columns.take()?,
         base: columns.take::<Json<_>>()?.0,
         branch: columns.take()?,
-        maker: columns.take::<Json<Maker>>()?.0.0,
+        maker: columns.take::<Json<Process>>()?.0.0,
         created_at: columns.take()?,
         last_used_at: columns.take()?,
         rebuilt_at: columns.take()?,
@@ -92,7 +92,7 @@ pub(crate) fn insert(connection: &Connection, worktree: &Worktree) -> rusqlite::
         worktree.carry,
         Json(&worktree.base),
         worktree.branch,
-        maker(&worktree.maker),
+        process(&worktree.maker),
         worktree.created_at,
         worktree.last_used_at,
         worktree.rebuilt_at,
@@ -122,7 +122,7 @@ pub(crate) fn update(connection: &Connection, worktree: &Worktree) -> rusqlite::
         worktree.carry,
         Json(&worktree.base),
         worktree.branch,
-        maker(&worktree.maker),
+        process(&worktree.maker),
         Json(&worktree.extra),
         worktree.directory,
         worktree.sealed.as_deref().map(Blob),
@@ -163,12 +163,17 @@ impl Columns<'_, '_> {
 }
 
 /// A process as a column has it.
-pub(crate) fn maker(process: &ProcessId) -> impl ToSql {
-    Json(Maker(process.clone()))
+pub(crate) fn process(process: &ProcessId) -> impl ToSql {
+    Json(Process(process.clone()))
+}
+
+/// The process in a column that may hold none.
+pub(crate) fn read_process(row: &Row<'_>, column: usize) -> rusqlite::Result<Option<ProcessId>> {
+    row.get::<_, Option<Json<Process>>>(column).map(|process| process.map(|process| process.0.0))
 }
 
 #[derive(Serialize, Deserialize)]
-struct Maker(#[serde(with = "ProcessIdForm")] ProcessId);
+struct Process(#[serde(with = "ProcessIdForm")] ProcessId);
 
 /// A column of JSON text.
 struct Json<T>(T);

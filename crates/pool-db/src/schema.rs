@@ -56,6 +56,18 @@ CREATE TABLE trusted (
     PRIMARY KEY (repository_key, content)
 ) STRICT;
 ",
+    "
+ALTER TABLE worktrees ADD COLUMN lease_id           TEXT;
+ALTER TABLE worktrees ADD COLUMN lease_holder       TEXT;
+ALTER TABLE worktrees ADD COLUMN lease_process      TEXT;
+ALTER TABLE worktrees ADD COLUMN lease_acquired_at  INTEGER;
+ALTER TABLE worktrees ADD COLUMN lease_touched_at   INTEGER;
+ALTER TABLE worktrees ADD COLUMN lease_ttl          INTEGER;
+ALTER TABLE worktrees ADD COLUMN lease_expires_at   INTEGER;
+ALTER TABLE worktrees ADD COLUMN lease_expires_boot INTEGER;
+ALTER TABLE worktrees ADD COLUMN lease_boot_id      TEXT;
+ALTER TABLE worktrees ADD COLUMN lease_released_at  INTEGER;
+",
 ];
 
 /// The version of a database.

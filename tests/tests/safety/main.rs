@@ -4,6 +4,7 @@ mod crash;
 mod eviction;
 mod hooks;
 mod hot;
+mod leases;
 mod leftovers;
 mod misuse;
 mod mount;

@@ -6,6 +6,10 @@ mod shape;
 mod text;
 mod vendored;
 
+use std::ffi::OsStr;
+use std::fs::OpenOptions;
+use std::io::Write as _;
+use std::os::unix::ffi::OsStrExt as _;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{fs, thread};
@@ -62,6 +66,21 @@ pub(crate) fn require(
     let index = require_output(environment.git(&repository).args(["ls-files", "-z"]))?;
     let files = index.split(|byte| *byte == 0).filter(|name| !name.is_empty()).count();
     Ok(Corpus { repository, files })
+}
+
+impl Corpus {
+    /// Appends a line to so many files, spread over the repository.
+    pub(crate) fn change(&self, environment: &Environment, count: usize) -> anyhow::Result<()> {
+        let list = require_output(environment.git(&self.repository).args(["ls-files", "-z"]))?;
+        let names = list.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+        for name in names.step_by(self.files.div_ceil(count).max(1)) {
+            let path = self.repository.join(Path::new(OsStr::from_bytes(name)));
+            let file = OpenOptions::new().append(true).open(&path);
+            file.and_then(|mut file| file.write_all(b"changed\n"))
+                .with_context(|| format!("cannot change {}", path.display()))?;
+        }
+        Ok(())
+    }
 }
 
 /// Undoes what a run that was stopped left, and writes the index a second after the files, since

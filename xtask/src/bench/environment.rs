@@ -13,7 +13,16 @@ use tempfile::TempDir;
 #[derive(Debug)]
 pub(crate) struct Environment {
     directory: TempDir,
-    binary: PathBuf,
+    programs: Programs,
+}
+
+/// What is measured.
+#[derive(Clone, Debug)]
+pub(crate) struct Programs {
+    /// `fwt`.
+    pub(crate) fwt: PathBuf,
+    /// The example that makes trees in its own process.
+    pub(crate) library: PathBuf,
 }
 
 /// Neither a daemon nor a cache may answer in git's place, and no housekeeping may start.
@@ -38,13 +47,13 @@ const GIT_CONFIGURATION: &str = "\
 const PASSED_VARIABLES: &[&str] = &["PATH", "TMPDIR"];
 
 impl Environment {
-    /// Makes the directory; the binary is the `fwt` to be measured.
-    pub(crate) fn make(parent: &Path, binary: &Path) -> anyhow::Result<Self> {
+    /// Makes the directory.
+    pub(crate) fn make(parent: &Path, programs: &Programs) -> anyhow::Result<Self> {
         let directory = tempfile::Builder::new()
             .prefix("run-")
             .tempdir_in(parent)
             .with_context(|| format!("cannot make a directory in {}", parent.display()))?;
-        let environment = Self { directory, binary: binary.to_owned() };
+        let environment = Self { directory, programs: programs.clone() };
         for path in [environment.home(), environment.trees()] {
             fs::create_dir(&path).with_context(|| format!("cannot make {}", path.display()))?;
         }
@@ -73,7 +82,14 @@ impl Environment {
 
     /// The measured `fwt`, in a directory.
     pub(crate) fn fwt(&self, directory: &Path) -> Command {
-        let mut command = self.command(&self.binary);
+        let mut command = self.command(&self.programs.fwt);
+        command.current_dir(directory);
+        command
+    }
+
+    /// The example that makes trees in its own process, in a directory.
+    pub(crate) fn library(&self, directory: &Path) -> Command {
+        let mut command = self.command(&self.programs.library);
         command.current_dir(directory);
         command
     }

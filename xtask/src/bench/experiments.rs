@@ -4,13 +4,12 @@ mod carry;
 mod instant;
 mod large;
 mod per_file;
+mod sealed;
 mod small;
-
-use std::path::Path;
 
 use super::Plan;
 use super::corpus::{self, Content, Corpus};
-use super::environment::Environment;
+use super::environment::{Environment, Programs};
 use super::figure::Figure;
 use super::place::Place;
 use super::record::Record;
@@ -43,11 +42,15 @@ const EXPERIMENTS: &[(&str, Experiment)] = &[
     ("cost per file", per_file::run_scale),
     ("huge directory", per_file::run_huge),
     ("list and version", instant::run),
+    ("over sealed trees", sealed::run),
+    ("a later commit", sealed::run_later_commit),
+    ("disk of a tree", sealed::run_disk),
+    ("a thousand trees", sealed::run_many),
 ];
 
 /// Runs them all. One that fails is named in the report, and the others still count.
-pub(crate) fn run_all(place: &Place, plan: &Plan, binary: &Path) -> anyhow::Result<Section> {
-    let environment = Environment::make(&place.directory, binary)?;
+pub(crate) fn run_all(place: &Place, plan: &Plan, programs: &Programs) -> anyhow::Result<Section> {
+    let environment = Environment::make(&place.directory, programs)?;
     let ground = Ground { environment: &environment, place, plan };
     let mut section = Section::new(place);
     for (name, experiment) in EXPERIMENTS {

@@ -24,6 +24,8 @@ pub(crate) enum Unit {
     Ratio,
     /// Thousandths of a second.
     Milliseconds,
+    /// Thousands of bytes.
+    Kilobytes,
     /// Millions of bytes.
     Megabytes,
 }
@@ -71,6 +73,7 @@ impl Unit {
         match self {
             Self::Ratio => format!("{value:.2}"),
             Self::Milliseconds => format!("{value:.1} ms"),
+            Self::Kilobytes => format!("{value:.0} kB"),
             Self::Megabytes => format!("{value:.0} MB"),
         }
     }

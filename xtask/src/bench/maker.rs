@@ -15,12 +15,12 @@ use crate::machine::find_program;
 /// One way to make a tree.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(crate) enum Maker {
-    /// `fwt create`, as it decides itself.
+    /// `fwt create`, by a means.
     #[value(skip)]
-    Fwt,
-    /// `fwt create` with what is uncommitted.
+    Fwt(Means),
+    /// `fwt create` with what is uncommitted, by a means.
     #[value(skip)]
-    FwtDirty,
+    FwtDirty(Means),
     /// `git worktree add`.
     Git,
     /// `cp`, sharing bytes if it can.
@@ -31,6 +31,17 @@ pub(crate) enum Maker {
     Xcp,
     /// `rsync`.
     Rsync,
+}
+
+/// How fwt is to make a tree.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Means {
+    /// As it decides itself: over a sealed tree where it can.
+    Chain,
+    /// By cloning or copying each file.
+    ByFile,
+    /// By a snapshot of a btrfs subvolume.
+    Btrfs,
 }
 
 /// A tree that was made.
@@ -59,8 +70,12 @@ impl Maker {
     /// What a person would type, in short.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Fwt => "fwt create",
-            Self::FwtDirty => "fwt create --carry dirty",
+            Self::Fwt(Means::Chain) => "fwt create",
+            Self::Fwt(Means::ByFile) => "fwt create, file by file",
+            Self::Fwt(Means::Btrfs) => "fwt create --backend btrfs",
+            Self::FwtDirty(Means::Chain) => "fwt create --carry dirty",
+            Self::FwtDirty(Means::ByFile) => "fwt create --carry dirty, file by file",
+            Self::FwtDirty(Means::Btrfs) => "fwt create --carry dirty --backend btrfs",
             Self::Git => "git worktree add",
             Self::Cp => "cp -a --reflink=auto",
             Self::CpAlways => "cp -a --reflink=always",
@@ -72,7 +87,9 @@ impl Maker {
     /// What a person would type to remove the tree.
     pub(crate) fn removal_name(self) -> &'static str {
         match self {
-            Self::Fwt | Self::FwtDirty => "fwt rm",
+            Self::Fwt(Means::Chain) | Self::FwtDirty(Means::Chain) => "fwt rm",
+            Self::Fwt(Means::ByFile) | Self::FwtDirty(Means::ByFile) => "fwt rm, file by file",
+            Self::Fwt(Means::Btrfs) | Self::FwtDirty(Means::Btrfs) => "fwt rm, btrfs",
             Self::Git => "git worktree remove",
             Self::Cp | Self::CpAlways | Self::Xcp | Self::Rsync => "rm -rf",
         }
@@ -80,7 +97,7 @@ impl Maker {
 
     /// Whether git knows the tree.
     pub(crate) fn makes_worktree(self) -> bool {
-        matches!(self, Self::Fwt | Self::FwtDirty | Self::Git)
+        matches!(self, Self::Fwt(_) | Self::FwtDirty(_) | Self::Git)
     }
 
     /// Makes a tree and measures that.
@@ -90,7 +107,7 @@ impl Maker {
         remove_if_there(&tree)?;
         let mut command = self.command(environment, corpus, &tree)?;
         let Measured { sample, output } = measure::run(&mut command)?;
-        if !matches!(self, Self::Fwt | Self::FwtDirty) {
+        if !matches!(self, Self::Fwt(_) | Self::FwtDirty(_)) {
             return Ok(Made { sample, tree, backend: String::new() });
         }
         let Created { path, backend } =
@@ -106,13 +123,13 @@ impl Maker {
         tree: &Path,
     ) -> anyhow::Result<Sample> {
         let mut command = match self {
-            Self::Fwt | Self::FwtDirty => environment.fwt(&corpus.repository),
+            Self::Fwt(_) | Self::FwtDirty(_) => environment.fwt(&corpus.repository),
             Self::Git => environment.git(&corpus.repository),
             Self::Cp | Self::CpAlways | Self::Xcp | Self::Rsync => environment.command("rm"),
         };
         match self {
-            Self::Fwt => command.arg("rm"),
-            Self::FwtDirty => command.args(["rm", "--discard"]),
+            Self::Fwt(_) => command.arg("rm"),
+            Self::FwtDirty(_) => command.args(["rm", "--discard"]),
             Self::Git => command.args(["worktree", "remove", "--force"]),
             Self::Cp | Self::CpAlways | Self::Xcp | Self::Rsync => command.arg("-rf"),
         };
@@ -127,9 +144,11 @@ impl Maker {
     ) -> anyhow::Result<Command> {
         let source = &corpus.repository;
         let words: &[&str] = match self {
-            Self::Fwt => return Ok(with(environment.fwt(source), &["create", "--json"])),
-            Self::FwtDirty => {
-                let words = ["create", "--json", "--carry", "dirty"];
+            Self::Fwt(means) => {
+                return Ok(with(environment.fwt(source), &[CREATE, means.words()].concat()));
+            }
+            Self::FwtDirty(means) => {
+                let words = [CREATE, &["--carry", "dirty"], means.words()].concat();
                 return Ok(with(environment.fwt(source), &words));
             }
             Self::Git => {
@@ -149,6 +168,18 @@ impl Maker {
         let mut command = with(environment.command(program), &words[1..]);
         command.current_dir(source).args(entries_but_git(source)?).arg(tree);
         Ok(command)
+    }
+}
+
+const CREATE: &[&str] = &["create", "--json"];
+
+impl Means {
+    fn words(self) -> &'static [&'static str] {
+        match self {
+            Self::Chain => &[],
+            Self::ByFile => &["--backend", "reflink", "--backend", "copy"],
+            Self::Btrfs => &["--backend", "btrfs"],
+        }
     }
 }
 

@@ -32,6 +32,8 @@ pub(crate) struct Plan {
     pub(crate) scale: Vec<usize>,
     /// How often everything is measured, after a warm-up.
     pub(crate) rounds: usize,
+    /// How many trees live at once when that is measured.
+    pub(crate) trees: usize,
     /// What fwt is compared with.
     pub(crate) peers: Vec<Maker>,
 }
@@ -72,7 +74,11 @@ impl Plan {
             Large::Vendored => Content::Vendored,
         };
         let scale = scale.iter().map(|one| (one * files).div_ceil(FILES)).collect();
-        Self { large, files, scale, rounds, peers }
+        let trees = match thoroughness {
+            Thoroughness::Full => 1_000,
+            Thoroughness::Quick => 100,
+        };
+        Self { large, files, scale, rounds, trees, peers }
     }
 
     /// The room that all corpora and the trees made of them take at the worst moment.

@@ -46,6 +46,8 @@ pub(crate) struct Section {
     pub(crate) files: usize,
     /// The way that fwt chose for it.
     pub(crate) backend: String,
+    /// The one for it among those that clone or copy each file.
+    pub(crate) by_file: String,
     /// The samples.
     pub(crate) record: Record,
     /// What follows from them.
@@ -61,10 +63,18 @@ impl Section {
             kind: place.kind.clone(),
             files: 0,
             backend: String::new(),
+            by_file: String::new(),
             record: Record::default(),
             figures: Vec::new(),
             skipped: Vec::new(),
         }
+    }
+}
+
+impl Section {
+    /// Whether fwt makes trees over a sealed one here.
+    pub(crate) fn is_over_sealed(&self) -> bool {
+        ["overlay", "btrfs"].contains(&self.backend.as_str())
     }
 }
 
@@ -109,7 +119,8 @@ mod samples {
         Section {
             kind: "xfs".to_owned(),
             files: 92_000,
-            backend: "reflink".to_owned(),
+            backend: "overlay".to_owned(),
+            by_file: "reflink".to_owned(),
             record,
             figures: vec![reached, unjudged],
             skipped: vec!["xcp: xcp is not installed".to_owned()],

@@ -15,6 +15,8 @@ use crate::workspace::Workspace;
 pub(crate) struct Built {
     /// Every test executable of the workspace.
     pub(crate) tests: Vec<TestExecutable>,
+    /// Those that let each call of the kernel fail, which takes a form of the crates of its own.
+    pub(crate) faults: Vec<TestExecutable>,
 }
 
 /// One test executable.
@@ -47,7 +49,14 @@ pub(crate) fn build(workspace: &Workspace) -> anyhow::Result<Built> {
         "--workspace",
         "--message-format=json-render-diagnostics",
     ]))?;
-    Ok(Built { tests })
+    let faults = build_tests(
+        cargo(workspace)
+            .args(["test", "--no-run", "--package", "fs-sys", "--package", "backend"])
+            .args(["--features", "fs-sys/faults,backend/faults", "--test", "faults"])
+            .args(["--message-format=json-render-diagnostics", "--target-dir"])
+            .arg(workspace.faults_target_directory()),
+    )?;
+    Ok(Built { tests, faults })
 }
 
 fn build_tests(command: &mut Command) -> anyhow::Result<Vec<TestExecutable>> {

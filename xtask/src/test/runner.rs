@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use super::build::binary_variables;
+use super::build::{Built, binary_variables};
 use super::outcome::{Outcome, Verdict};
 use super::{Options, Profile};
 use crate::command::{cargo, require_success};
@@ -27,6 +27,24 @@ pub(crate) fn run(
         Err(error) => Verdict::Failed(format!("{error:#}")),
     };
     Outcome { run: name.to_owned(), verdict }
+}
+
+/// Runs the tests of faults, unless some others were chosen.
+pub(crate) fn run_faults(
+    options: &Options,
+    built: &Built,
+    available: &[Available],
+) -> anyhow::Result<()> {
+    if !options.runner_arguments.is_empty() {
+        return Ok(());
+    }
+    for test in &built.faults {
+        let mut command = Command::new(&test.path);
+        command.current_dir(&test.package_directory);
+        command.envs(available.iter().map(|filesystem| (filesystem.variable, &filesystem.path)));
+        require_success(&mut command)?;
+    }
+    Ok(())
 }
 
 /// Names the filesystems, for the line that says what passed.

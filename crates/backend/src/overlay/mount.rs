@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use fs_sys::{
-    Dir, ErrorKind, FileSystem, Kind, Mode, Mounted, Overlay, Unmount, Unmounted, Writable,
+    Dir, ErrorKind, FileSystem, Kind, Mode, Overlay, Superblock, Unmount, Unmounted, Writable,
 };
 
 use super::{is_bare, moved, protect};
@@ -17,7 +17,7 @@ pub(super) enum State {
     /// Nothing is mounted there.
     Bare,
     /// The tree is.
-    Mounted(Box<Mounted>),
+    Mounted(Superblock),
     /// Something else is.
     Foreign,
 }
@@ -101,7 +101,7 @@ const WAIT: Duration = Duration::from_millis(25);
 
 /// Whether another mount namespace has the tree mounted: there it would stay, with whoever works in it, and
 /// here it could not be mounted again.
-fn is_held_elsewhere(mounted: &Mounted) -> Result<bool> {
+fn is_held_elsewhere(mounted: &Superblock) -> Result<bool> {
     for _ in 0..TRIES {
         if fs_sys::mounted_elsewhere(mounted)?.is_none() {
             return Ok(false);
@@ -121,7 +121,7 @@ pub(super) fn require_mounted(stack: &Stack, point: &Path) -> Result<Dir> {
 }
 
 /// What is at the mount point. The table of mounts, which grows with the trees, is read only where
-/// something is mounted.
+/// something is mounted and the kernel does not tell of one mount alone.
 pub(super) fn state(stack: &Stack, point: &Path) -> Result<State> {
     let found = match fs_sys::stat(point) {
         Err(error) if error.kind == ErrorKind::NotFound => return Ok(State::Bare),
@@ -141,12 +141,12 @@ pub(super) fn state(stack: &Stack, point: &Path) -> Result<State> {
     }
     let upper = stack.upper();
     let resolved = fs_sys::canonicalize(&upper).unwrap_or_else(|_| upper.clone());
-    let is_ours = |mounted: &Mounted| {
-        let named = mounted.super_option("upperdir");
+    let is_ours = |mounted: &Superblock| {
+        let named = mounted.option("upperdir");
         named.iter().any(|named| names(named, &upper) || names(named, &resolved))
     };
-    let ours = fs_sys::mount_of(&dir)?.filter(is_ours);
-    Ok(ours.map_or(State::Foreign, |mounted| State::Mounted(Box::new(mounted))))
+    let ours = fs_sys::superblock_of(&dir)?.filter(is_ours);
+    Ok(ours.map_or(State::Foreign, State::Mounted))
 }
 
 /// Whether the option names the path. The kernel shows it as it was given: quoted, where it came

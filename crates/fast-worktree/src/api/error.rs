@@ -98,6 +98,10 @@ codes! {
     NotOurs "not-ours" 4,
     /// A process works in the worktree, or has a file of it open.
     InUse "in-use" 4,
+    /// Somebody holds the worktree by a lease.
+    Leased "leased" 4,
+    /// What was presented is not the worktree's lease, or no longer.
+    StaleLease "stale-lease" 4,
     /// Something is mounted inside the worktree.
     MountInside "mount-inside" 4,
     /// No backend that was allowed works here.
@@ -266,11 +270,17 @@ impl From<pool_db::Error> for ApiError {
             Error::NameTaken(_) => Code::NameTaken,
             Error::PathTaken(_) => Code::DestinationExists,
             Error::Moved { .. } => Code::WrongState,
+            Error::Leased { .. } => Code::Leased,
+            Error::StaleLease { .. } => Code::StaleLease,
             Error::NoSuchWorktree { .. } => Code::NoSuchWorktree,
         };
         let mut api = Self::new(code, chain(&error));
         if let Error::NameTaken(holder) = &error {
             api = api.with_hint(format!("it is at {}", holder.path.display()));
+        }
+        if let Error::Leased { expires_at, .. } = &error {
+            let until = crate::row::rfc3339(*expires_at);
+            api = api.with_hint(format!("its holder can release it; it expires at {until}"));
         }
         match error.hint() {
             Some(hint) => api.with_hint(hint),

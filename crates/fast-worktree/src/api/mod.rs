@@ -2,6 +2,7 @@
 
 mod checkpoint;
 mod error;
+mod lease;
 mod path;
 mod request;
 mod response;
@@ -15,6 +16,10 @@ pub use checkpoint::{
     ShowCheckpointRequest, ShowCheckpointResponse, Uncovered, UncoveredReason, WithoutLines,
 };
 pub use error::{ApiError, Code};
+pub use lease::{
+    AcquireRequest, LeaseInfo, LeaseTerms, ReleaseRequest, ReleaseResponse, TouchRequest,
+    TouchResponse,
+};
 pub use path::{WireBytes, WirePath};
 pub use request::{
     AttachRequest, Carry, CowPolicy, CreateRequest, DoctorRequest, Fetch, Include, Lfs,
@@ -23,8 +28,8 @@ pub use request::{
 };
 pub use response::{
     AttachResponse, Attached, BackendHealth, Base, Carried, Debris, DebrisKind, DoctorResponse,
-    HookName, HookOutcome, HookReport, LeaseInfo, ListResponse, PassedOver, RemoveResponse,
-    Response, Skipped, State, Stats, TrustResponse, Worktree,
+    HookName, HookOutcome, HookReport, ListResponse, PassedOver, RemoveResponse, Response, Skipped,
+    State, Stats, TrustResponse, Worktree,
 };
 pub use sealed::{
     DiskUsageRequest, DiskUsageResponse, SealRequest, SealResponse, SealedCommit, SealedUsage,

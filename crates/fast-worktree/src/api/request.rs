@@ -8,6 +8,7 @@ use super::checkpoint::{
     BeginCheckpointRequest, CollectCheckpointsRequest, DiffCheckpointsRequest,
     EndCheckpointRequest, ListCheckpointsRequest, RecordWritesRequest, ShowCheckpointRequest,
 };
+use super::lease::{AcquireRequest, ReleaseRequest, TouchRequest};
 use super::{DiskUsageRequest, SealRequest, WirePath};
 
 /// What can be asked, named by its verb.
@@ -16,6 +17,12 @@ use super::{DiskUsageRequest, SealRequest, WirePath};
 pub enum Request {
     /// Make a worktree.
     CreateWorktree(CreateRequest),
+    /// Make a worktree and hold it.
+    AcquireWorktree(AcquireRequest),
+    /// Go on holding a worktree.
+    TouchWorktree(TouchRequest),
+    /// Hold a worktree no more.
+    ReleaseWorktree(ReleaseRequest),
     /// Name the worktrees.
     ListWorktrees(ListRequest),
     /// Describe one.
@@ -140,9 +147,9 @@ pub struct CreateRequest {
     /// How it hangs together with the repository.
     #[serde(default)]
     pub mode: Mode,
-    /// The only backend to use.
+    /// The only backends to use, in the order of the chain whatever theirs is; all if empty.
     #[serde(default)]
-    pub backend: Option<Kind>,
+    pub backends: Vec<Kind>,
     /// Whether bytes may be copied.
     #[serde(default)]
     pub cow: CowPolicy,

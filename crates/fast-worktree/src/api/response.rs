@@ -8,6 +8,7 @@ use super::checkpoint::{
     Checkpoint, CollectCheckpointsResponse, DiffCheckpointsResponse, ListCheckpointsResponse,
     ShowCheckpointResponse,
 };
+use super::lease::{LeaseInfo, ReleaseResponse, TouchResponse};
 use super::{ApiError, Carry, DiskUsageResponse, Mode, SealResponse, WirePath};
 
 /// An answer: the bare object of its verb.
@@ -30,6 +31,10 @@ pub enum Response {
     Attached(AttachResponse),
     /// What is trusted now.
     Trusted(TrustResponse),
+    /// The lease, prolonged.
+    Touched(TouchResponse),
+    /// The worktree whose lease was given back.
+    Released(ReleaseResponse),
     /// The checkpoint that was recorded.
     Checkpoint(Box<Checkpoint>),
     /// The checkpoints.
@@ -165,17 +170,6 @@ pub struct Stats {
     pub bytes_copied: u64,
     /// Bytes that git wrote.
     pub bytes_from_git: u64,
-}
-
-/// Who holds a worktree, and until when.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct LeaseInfo {
-    /// What touch and release must present.
-    pub id: String,
-    /// Who, in the holder's words.
-    pub holder: String,
-    /// Until when, RFC 3339.
-    pub expires_at: String,
 }
 
 /// The worktrees.

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use fs_sys::process::this_process;
 use fs_sys::{ErrorKind, Mode};
 use git_cli::Git;
-use pool_db::{Registry, State, Worktree as Row};
+use pool_db::{Lease, Moment, Registry, State, Worktree as Row};
 
 use crate::api::ApiError;
 use crate::dispose::dispose;
@@ -30,8 +30,16 @@ pub(crate) struct Making<'a> {
 
 impl<'a> Making<'a> {
     /// Writes the row, then makes the private directory that the tree grows in.
-    pub(crate) fn begin(git: &'a Git, registry: &'a Registry, row: Row) -> Result<Self, ApiError> {
-        registry.insert(&row)?;
+    pub(crate) fn begin(
+        git: &'a Git,
+        registry: &'a Registry,
+        row: Row,
+        lease: Option<(&Lease, Moment)>,
+    ) -> Result<Self, ApiError> {
+        match lease {
+            None => registry.insert(&row)?,
+            Some((lease, now)) => registry.insert_leased(&row, lease, &now)?,
+        }
         let mut making = Self { git, registry, row, made_above: Vec::new(), is_finished: false };
         // Not before the row is in: a half-made tree of a dead maker may have been here until then.
         if fs_sys::exists(&making.row.path)? {

@@ -24,7 +24,7 @@ use std::path::Path;
 use fs_sys::process::this_process;
 use fs_sys::{ErrorKind, Mode, Owner, Time};
 use git_cli::{Admin, Filters};
-use pool_db::{Nonce, Registry, State, Worktree as Row, WorktreeId};
+use pool_db::{Lease, Nonce, Registry, State, Worktree as Row, WorktreeId};
 
 use self::fill::Filled;
 pub(crate) use self::fill::{Content, GitPlace};
@@ -48,7 +48,7 @@ use crate::plain::kept_dir;
 use crate::row::describe;
 use crate::service::Service;
 use crate::source::{Checkout, PlainDirectory, Source};
-use crate::{hook, manifest, name};
+use crate::{hook, lease, manifest, name};
 
 /// What is to be made.
 enum Task<'a> {
@@ -61,6 +61,15 @@ enum Task<'a> {
 impl Service {
     /// Makes a worktree.
     pub(crate) fn create(&self, request: &CreateRequest) -> Result<Worktree, ApiError> {
+        self.create_held(request, None)
+    }
+
+    /// Makes a worktree that is leased from its beginning, if there is a lease.
+    pub(crate) fn create_held(
+        &self,
+        request: &CreateRequest,
+        lease: Option<&Lease>,
+    ) -> Result<Worktree, ApiError> {
         let started = self.now();
         if let Some(name) = &request.name {
             name::check(name)?;
@@ -87,7 +96,8 @@ impl Service {
         let place = place::choose(stores, &source, request, &name)?;
         let registry = existing.map_or_else(|| self.registry(), Ok)?;
         let row = new_row(request, (&source, &task), (id, name), place, started)?;
-        let mut making = Making::begin(&self.git, &registry, row)?;
+        let mut making =
+            Making::begin(&self.git, &registry, row, lease.map(|lease| (lease, self.moment())))?;
         let rules = Rules { request, backends: configuration.backends.as_deref() };
         let made = match &task {
             Task::Commit(checkout, start) => {
@@ -111,6 +121,7 @@ impl Service {
             checkout.remember(&self.git, self.now());
         }
         let mut worktree = describe(&row);
+        worktree.lease = lease.map(lease::describe);
         worktree.stats = Some(filled.stats);
         worktree.carried = filled.carried;
         worktree.included = filled.included;

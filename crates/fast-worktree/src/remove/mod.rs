@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use fs_sys::ErrorKind;
 use fs_sys::process::this_process;
 use git_cli::Admin;
-use pool_db::{Registry, State, Worktree as Row};
+use pool_db::{Lease, Registry, State, Worktree as Row};
 
 pub(crate) use self::presence::{Presence, presence};
 use self::presence::{not_ours, require_no_mount, require_no_worktrees};
@@ -87,11 +87,15 @@ impl Service {
             // Somebody died after moving it aside and before deciding.
             put_back(&row)?;
         }
+        if let Some(lease) = registry.current_lease(row.id, &self.moment())? {
+            let Lease { holder, expires_at, .. } = lease;
+            return Err(pool_db::Error::Leased { id: row.id, holder, expires_at }.into());
+        }
         let presence = self
             .look_at(registry, &row, unsaved)
             .map_err(|error| require_held(registry, &row).err().unwrap_or(error))?;
         row.maker = this_process();
-        row.epoch = registry.condemn(row.id, row.epoch, &row.maker)?;
+        row.epoch = registry.condemn(row.id, row.epoch, &row.maker, &self.moment())?;
         row.state = State::Condemned;
         // In the tree as it still is. Whatever becomes of it, the tree is judged again after it.
         let cleanup = match presence {

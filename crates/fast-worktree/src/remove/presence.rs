@@ -1,7 +1,5 @@
 //! Whether a worktree's directory and registration are there, and are its own.
 
-use std::ffi::OsString;
-use std::os::unix::ffi::OsStringExt as _;
 use std::path::{Path, PathBuf};
 
 use fs_sys::ErrorKind;
@@ -68,18 +66,7 @@ pub(crate) fn not_ours(row: &Row, what: &str) -> ApiError {
 
 /// An error if anything is mounted at or below `tree`: what is mounted there is not the tree's.
 pub(crate) fn require_no_mount(row: &Row, tree: &Path) -> Result<(), ApiError> {
-    let mounts = match fs_sys::read_file(Path::new("/proc/self/mountinfo")) {
-        Ok(mounts) => mounts,
-        // Where the system does not say, the removal itself stops at the mount.
-        Err(error) if error.kind == ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(error.into()),
-    };
-    // The tree itself may be one.
-    let is_inside =
-        |point: &PathBuf| point.starts_with(tree) && !(backing::is_overlay(row) && point == tree);
-    let Some(mount) = mount_points(&mounts).find(is_inside) else {
-        return Ok(());
-    };
+    let Some(mount) = find_mount(row, tree)? else { return Ok(()) };
     // While it is looked at aside, a person knows it by its own place.
     let shown = mount.strip_prefix(tree).map_or(mount.clone(), |below| row.path.join(below));
     let text = format!(
@@ -90,6 +77,22 @@ pub(crate) fn require_no_mount(row: &Row, tree: &Path) -> Result<(), ApiError> {
     );
     Err(ApiError::new(Code::MountInside, text)
         .with_hint(format!("unmount it first: umount {}", shown.display())))
+}
+
+/// Something that is mounted at or below `tree`, unless it is the tree itself.
+fn find_mount(row: &Row, tree: &Path) -> Result<Option<PathBuf>, ApiError> {
+    let dir = fs_sys::open_dir(tree)?;
+    if !backing::is_overlay(row)
+        && let Some(above) = tree.parent()
+        && fs_sys::mount_id(&dir)? != fs_sys::mount_id(&fs_sys::open_dir(above)?)?
+    {
+        return Ok(Some(tree.to_owned()));
+    }
+    match fs_sys::mount_inside(&dir, tree) {
+        // Where the system does not say, the removal itself stops at the mount.
+        Err(error) if error.kind == ErrorKind::Unsupported => Ok(None),
+        found => Ok(found?),
+    }
 }
 
 /// An error if other worktrees have their repository in the tree at `tree`: they, and commits that are in
@@ -121,38 +124,4 @@ pub(crate) fn require_no_worktrees(row: &Row, tree: &Path) -> Result<(), ApiErro
 fn registered_elsewhere(row: &Row, admin: &Admin) -> Option<PathBuf> {
     let place = admin.tree().ok()?;
     (place != row.path && fs_sys::exists(&place).unwrap_or(true)).then_some(place)
-}
-
-/// The mount points in `proc_pid_mountinfo(5)`: the fifth field, with awkward bytes as `\ooo`.
-fn mount_points(mountinfo: &[u8]) -> impl Iterator<Item = PathBuf> {
-    mountinfo.split(|byte| *byte == b'\n').filter_map(|line| {
-        let field = line.split(|byte| *byte == b' ').nth(4)?;
-        Some(PathBuf::from(OsString::from_vec(unescape(field))))
-    })
-}
-
-fn unescape(field: &[u8]) -> Vec<u8> {
-    let mut bytes = Vec::with_capacity(field.len());
-    let mut rest = field;
-    while let [byte, after @ ..] = rest {
-        let octal = after.get(..3).and_then(|digits| std::str::from_utf8(digits).ok());
-        let escaped = octal.and_then(|digits| u8::from_str_radix(digits, 8).ok());
-        let escaped = escaped.filter(|_| *byte == b'\\');
-        bytes.push(escaped.unwrap_or(*byte));
-        rest = if escaped.is_some() { &after[3..] } else { after };
-    }
-    bytes
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn mount_points_are_read_whatever_is_in_their_names() {
-        let text = b"22 1 0:20 / /proc rw - proc proc rw\n\
-            30 22 254:0 /x /a\\040b\\134c\\012d rw,nosuid shared:1 - ext4 /dev/vda rw\n\n";
-        let points: Vec<PathBuf> = mount_points(text).collect();
-        assert_eq!(points, [Path::new("/proc"), Path::new("/a b\\c\nd")]);
-    }
 }

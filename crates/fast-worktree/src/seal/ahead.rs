@@ -61,7 +61,7 @@ fn order(request: &SealRequest, rev: &str) -> CreateRequest {
         carry: Carry::Clean,
         include: Include::Nothing,
         mode: Mode::Linked,
-        backend: request.backend,
+        backends: request.backend.into_iter().collect(),
         cow: CowPolicy::Auto,
         lfs: request.lfs,
         fetch: Fetch::Never,

@@ -72,6 +72,14 @@ pub(crate) fn this_process() -> ProcessId {
     ProcessId { pid: std::process::id(), start_ticks: 0, boot_id: String::new(), pid_namespace: 0 }
 }
 
+pub(crate) fn find_process(_pid: u32) -> Option<ProcessId> {
+    None
+}
+
+pub(crate) fn boot_id() -> Option<String> {
+    None
+}
+
 pub(crate) fn liveness(_process: &ProcessId) -> Liveness {
     Liveness::Unknown
 }

@@ -190,6 +190,16 @@ pub(crate) fn this_process() -> ProcessId {
     }
 }
 
+pub(crate) fn find_process(pid: u32) -> Option<ProcessId> {
+    let running = load_running(pid).filter(|running| !running.is_zombie)?;
+    Some(ProcessId {
+        pid,
+        start_ticks: running.start_ticks,
+        boot_id: boot_id()?,
+        pid_namespace: pid_namespace()?,
+    })
+}
+
 pub(crate) fn liveness(process: &ProcessId) -> Liveness {
     match boot_id() {
         Some(boot) if boot != process.boot_id => return Liveness::Dead,
@@ -239,7 +249,7 @@ fn parse_running(stat: &str) -> Option<Running> {
     Some(Running { start_ticks: fields.get(19)?.parse().ok()?, is_zombie })
 }
 
-fn boot_id() -> Option<String> {
+pub(crate) fn boot_id() -> Option<String> {
     proc_text("/proc/sys/kernel/random/boot_id").map(|text| text.trim().to_owned())
 }
 
@@ -286,6 +296,8 @@ mod tests {
         assert_eq!(liveness(&this), Liveness::Alive);
         let other = ProcessId { start_ticks: this.start_ticks + 1, ..this.clone() };
         assert_eq!(liveness(&other), Liveness::Dead);
+        assert_eq!(find_process(this.pid), Some(this.clone()));
+        assert_eq!(find_process(0), None);
         let reboot = ProcessId { boot_id: "another".to_owned(), ..this.clone() };
         assert_eq!(liveness(&reboot), Liveness::Dead);
         let foreign = ProcessId { pid_namespace: 1, ..this };

@@ -119,6 +119,14 @@ pub(crate) fn this_process() -> ProcessId {
     ProcessId { pid: std::process::id(), start_ticks: 0, boot_id: String::new(), pid_namespace: 0 }
 }
 
+pub(crate) fn find_process(_pid: u32) -> Option<ProcessId> {
+    None
+}
+
+pub(crate) fn boot_id() -> Option<String> {
+    None
+}
+
 pub(crate) fn liveness(process: &ProcessId) -> Liveness {
     let Ok(Some(pid)) = i32::try_from(process.pid).map(rustix::process::Pid::from_raw) else {
         return Liveness::Unknown;

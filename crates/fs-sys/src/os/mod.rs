@@ -11,14 +11,14 @@ mod only;
 
 pub use current::mount_id;
 pub(crate) use current::{
-    NO_ATTRIBUTE, copy_range, create_clone, list, liveness, open_dir_beneath, rename_noreplace,
-    set_mode_unopened, this_process,
+    NO_ATTRIBUTE, boot_id, copy_range, create_clone, find_process, list, liveness,
+    open_dir_beneath, rename_noreplace, set_mode_unopened, this_process,
 };
 pub use only::DetachedMount;
 pub(crate) use only::{
     create_subvolume, destroy_subvolume, detached_overlay, has_nested_subvolumes, make_whiteout,
-    may_mount, mount_overlay_with_options, mount_table, set_immutable, set_subvolume_access,
-    snapshot_subvolume, subvolume_access, unmount,
+    may_mount, mount_inside, mount_overlay_with_options, mount_table, set_immutable,
+    set_subvolume_access, snapshot_subvolume, subvolume_access, superblock_of, unmount,
 };
 
 /// What a file system is, as far as it decides anything.

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 use crate::dir::{Dir, Place};
 use crate::error::{Error, Result};
 use crate::immutable::Immutable;
-use crate::mount::{Failed, Overlay, Unmount, Unmounted, Way};
+use crate::mount::{Failed, Overlay, Superblock, Unmount, Unmounted, Way};
 use crate::subvolume::Access;
 
 /// A mount that is not in the tree of directories; there is none here.
@@ -51,6 +51,14 @@ pub(crate) fn unmount(point: &Path, _how: Unmount) -> Result<Unmounted> {
 
 pub(crate) fn may_mount() -> bool {
     false
+}
+
+pub(crate) fn superblock_of(_dir: &Dir) -> Result<Option<Superblock>> {
+    Ok(None)
+}
+
+pub(crate) fn mount_inside(_dir: &Dir) -> Result<std::result::Result<Option<PathBuf>, Errno>> {
+    Ok(Err(Errno::NOSYS))
 }
 
 pub(crate) fn mount_table(path: &str) -> Result<Vec<u8>> {

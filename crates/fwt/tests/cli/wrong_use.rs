@@ -13,6 +13,9 @@ fn fwt_alone_helps() {
 
         Commands:
           create       Make a worktree and print its path
+          acquire      Make a worktree, hold it by a lease, and print its path
+          touch        Go on holding a worktree
+          release      Hold a worktree no more; it stays until it is removed
           list         Name the worktrees of this repository
           show         Describe a worktree
           rm           Remove a worktree, unless work would be lost; its branch stays

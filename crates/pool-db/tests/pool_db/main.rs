@@ -9,6 +9,7 @@
 
 mod common;
 mod damage;
+mod leases;
 mod markers;
 mod processes;
 mod read_only;

@@ -3,7 +3,7 @@
 use super::{Findings, Ground};
 use crate::bench::corpus::{Content, Layout, Shape, Sizes};
 use crate::bench::figure::{Figure, Target, Unit};
-use crate::bench::maker::Maker;
+use crate::bench::maker::{Maker, Means};
 use crate::bench::measure;
 use crate::bench::report::Section;
 use crate::bench::rounds::interleave;
@@ -13,6 +13,7 @@ const TREES: usize = 100;
 /// The trees only have to be there.
 const FILES: usize = 20;
 
+const CHAIN: Maker = Maker::Fwt(Means::Chain);
 const LIST: &str = "fwt list, 100 trees";
 const VERSION: &str = "fwt --version";
 
@@ -21,7 +22,7 @@ pub(super) fn run(ground: Ground<'_>, _: &mut Section) -> anyhow::Result<Finding
     let corpus = ground.corpus(Content::Generated(shape))?;
     let mut trees = Vec::with_capacity(TREES);
     for _ in 0..TREES {
-        trees.push(Maker::Fwt.make(ground.environment, &corpus)?.tree);
+        trees.push(CHAIN.make(ground.environment, &corpus)?.tree);
     }
     let commands = vec![(LIST, "list", 20.0), (VERSION, "--version", 5.0)];
     let rounds = interleave(ground.plan.rounds, commands.clone(), |(name, word, _), record| {
@@ -30,7 +31,7 @@ pub(super) fn run(ground: Ground<'_>, _: &mut Section) -> anyhow::Result<Finding
         Ok(())
     })?;
     for tree in trees {
-        Maker::Fwt.remove(ground.environment, &corpus, &tree)?;
+        CHAIN.remove(ground.environment, &corpus, &tree)?;
     }
     let mut findings = Findings::of(rounds, |(name, ..)| (*name).to_owned());
     findings.figures = commands

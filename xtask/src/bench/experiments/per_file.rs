@@ -4,11 +4,14 @@
 use super::{Findings, Ground};
 use crate::bench::corpus::{Content, Corpus, Layout, Shape, Sizes, huge_share};
 use crate::bench::figure::{Figure, Target, Unit};
-use crate::bench::maker::{Made, Maker};
+use crate::bench::maker::{Made, Maker, Means};
 use crate::bench::record::Record;
 use crate::bench::report::Section;
 use crate::bench::rounds::interleave;
 use crate::bench::statistics::paired_ratio;
+
+/// Over a sealed tree a file costs nothing.
+const BY_FILE: Maker = Maker::Fwt(Means::ByFile);
 
 /// A file of a large repository against one of a small.
 pub(super) fn run_scale(ground: Ground<'_>, _: &mut Section) -> anyhow::Result<Findings> {
@@ -57,9 +60,9 @@ fn create_and_remove(
     corpus: &Corpus,
     record: &mut Record,
 ) -> anyhow::Result<()> {
-    let Made { sample, tree, .. } = Maker::Fwt.make(ground.environment, corpus)?;
+    let Made { sample, tree, .. } = BY_FILE.make(ground.environment, corpus)?;
     record.note(&series_name(shape), sample);
-    Maker::Fwt.remove(ground.environment, corpus, &tree).map(drop)
+    BY_FILE.remove(ground.environment, corpus, &tree).map(drop)
 }
 
 #[expect(clippy::cast_precision_loss, reason = "a count of files")]
@@ -69,7 +72,7 @@ fn per_file(record: &Record, shape: Shape) -> Vec<f64> {
 }
 
 fn series_name(shape: Shape) -> String {
-    format!("fwt create, {}", describe(shape))
+    format!("{}, {}", BY_FILE.name(), describe(shape))
 }
 
 fn describe(shape: Shape) -> String {

@@ -1,7 +1,7 @@
 //! The report as a chart: how long each way takes, as a part of what `git worktree add` takes.
 
 use super::{Report, Section};
-use crate::bench::maker::Maker;
+use crate::bench::maker::{Maker, Means};
 use crate::bench::statistics::paired_ratio;
 
 const WIDTH: f64 = 760.0;
@@ -14,6 +14,7 @@ const HEADING_HEIGHT: f64 = 30.0;
 const ROW_HEIGHT: f64 = 24.0;
 const BAR_HEIGHT: f64 = 16.0;
 
+const OWN: [Maker; 2] = [Maker::Fwt(Means::Chain), Maker::Fwt(Means::ByFile)];
 const OWN_COLOUR: &str = "#1f7a4d";
 const OTHER_COLOUR: &str = "#9aa5b1";
 
@@ -57,13 +58,16 @@ struct Bar {
 
 fn group(section: &Section) -> Group {
     let git = section.record.walls(Maker::Git.name());
-    let bars = [Maker::Fwt].iter().chain(&Maker::PEERS).filter_map(|maker| {
+    let bars = OWN.iter().chain(&Maker::PEERS).filter_map(|maker| {
         let ratio = paired_ratio(&section.record.walls(maker.name()), &git)?;
-        let colour = if *maker == Maker::Fwt { OWN_COLOUR } else { OTHER_COLOUR };
+        let colour = if OWN.contains(maker) { OWN_COLOUR } else { OTHER_COLOUR };
         Some(Bar { label: maker.name(), ratio, colour })
     });
-    let Section { kind, files, backend, .. } = section;
-    Group { heading: format!("{kind}, {files} files (fwt: {backend})"), bars: bars.collect() }
+    let Section { kind, files, backend, by_file, .. } = section;
+    Group {
+        heading: format!("{kind}, {files} files (fwt: {backend}, {by_file})"),
+        bars: bars.collect(),
+    }
 }
 
 fn draw(Bar { label, ratio, colour }: &Bar, y: f64, scale: f64) -> String {
@@ -73,8 +77,13 @@ fn draw(Bar { label, ratio, colour }: &Bar, y: f64, scale: f64) -> String {
         "{}<rect x=\"{start}\" y=\"{y}\" width=\"{length:.1}\" height=\"{BAR_HEIGHT}\" \
          fill=\"{colour}\"/>\n{}",
         text(MARGIN, baseline, "normal", label),
-        text((start + length + 6.0).round(), baseline, "normal", &format!("{ratio:.2}")),
+        text((start + length + 6.0).round(), baseline, "normal", &number(*ratio)),
     )
+}
+
+/// Two digits that say something.
+fn number(ratio: f64) -> String {
+    if ratio < 0.1 { format!("{ratio:.3}") } else { format!("{ratio:.2}") }
 }
 
 fn text(x: f64, y: f64, weight: &str, content: &str) -> String {

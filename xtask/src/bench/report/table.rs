@@ -6,8 +6,9 @@ use crate::bench::record::Series;
 
 /// The medians, the figures with their targets, and what was skipped.
 pub(crate) fn table(section: &Section) -> String {
-    let Section { kind, files, backend, .. } = section;
-    let mut text = format!("{kind}: {files} files, fwt by {backend}\n\n");
+    let Section { kind, files, backend, by_file, .. } = section;
+    let mut text =
+        format!("{kind}: {files} files, fwt by {backend}, file by file by {by_file}\n\n");
     let operations = section.record.series().iter().filter_map(operation_row).collect();
     text.push_str(&columns(&["median of", "wall", "processor", "memory"], operations));
     text.push('\n');
@@ -63,7 +64,7 @@ mod tests {
     use crate::bench::report::samples;
 
     const EXPECTED: &str = "\
-xfs: 92000 files, fwt by reflink
+xfs: 92000 files, fwt by overlay, file by file by reflink
 
 median of             wall  processor  memory
 fwt create        750.0 ms    12.5 ms   10 MB
