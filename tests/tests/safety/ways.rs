@@ -21,6 +21,17 @@ pub(crate) struct Way {
     pub(crate) at: Option<&'static str>,
 }
 
+/// These, and where something can be mounted those over sealed trees that make a mount.
+pub(crate) fn with_mounted(ways: &[Way]) -> Vec<Way> {
+    const MOUNTED: [Way; 3] = [
+        Way::new("dirty", "linked", "overlay"),
+        Way::new("all", "linked", "overlay"),
+        Way::new("dirty", "standalone", "overlay"),
+    ];
+    let mounted = MOUNTED.into_iter().filter(|_| can_mount());
+    ways.iter().copied().chain(mounted).collect()
+}
+
 impl Way {
     /// A way without branch, to the store.
     pub(crate) const fn new(

@@ -6,7 +6,7 @@ use fwt_tests::snapshot::Detail;
 use fwt_tests::{Answer, Snapshot};
 
 use crate::scene::{Scene, State};
-use crate::ways::{Way, spoil};
+use crate::ways::{Way, spoil, with_mounted};
 
 const WAYS: [Way; 4] = [
     Way::new("dirty", "linked", "copy").on_branch("made"),
@@ -40,7 +40,7 @@ fn case_b33_variables_that_point_at_another_repository_in_every_way() {
     other.commit("one");
     let git_dir = other.path(".git");
     let (before, others) = (scene.state(), Snapshot::filtered(&other.root, |_| true));
-    for way in WAYS {
+    for way in with_mounted(&WAYS) {
         let mut command = scene.fwt().command(scene.root(), way.arguments());
         command
             .env("GIT_DIR", &git_dir)
@@ -85,7 +85,7 @@ fn case_b42_locks_that_somebody_holds_in_every_way() {
     assert!(held.iter().all(|lock| lock.exists()));
     let before = scene.state();
     let check = || {
-        for way in WAYS {
+        for way in with_mounted(&WAYS) {
             let answer = scene.fwt().run(scene.root(), way.arguments());
             check_and_remove(&scene, way, &answer, &before);
         }
@@ -122,7 +122,7 @@ fn case_b47_few_descriptors_in_every_way() {
     }
     let before = scene.state();
     for limit in [8, 16, 24, 32, 48, 64] {
-        for way in WAYS {
+        for way in with_mounted(&WAYS) {
             let when = format!("{limit} descriptors, {way:?}");
             let prelude = format!("ulimit -n {limit}");
             let answer = scene.fwt().run_after(&prelude, scene.root(), &way.arguments());
@@ -145,7 +145,7 @@ fn case_b47_files_may_not_grow_in_any_way() {
     spoil(&scene.source);
     scene.source.write("untracked/big", vec![7; 3 << 20]);
     let before = scene.state();
-    for way in WAYS.into_iter().filter(|way| way.carry != "clean") {
+    for way in with_mounted(&WAYS).into_iter().filter(|way| way.carry != "clean") {
         let prelude = "trap '' XFSZ; ulimit -f 2048";
         let answer = scene.fwt().run_after(prelude, scene.root(), &way.arguments());
         answer.failure(6, "no-space");

@@ -8,7 +8,7 @@ use fwt_tests::{Filesystem, Sandbox, Snapshot};
 use super::{assert_clean, refused};
 use crate::mount::{Bind, can_mount, is_root};
 use crate::scene::Scene;
-use crate::ways::{Way, spoil};
+use crate::ways::{Way, spoil, with_mounted};
 
 const WAYS: [Way; 4] = [
     Way::new("dirty", "linked", "copy"),
@@ -16,6 +16,10 @@ const WAYS: [Way; 4] = [
     Way::new("clean", "standalone", "checkout"),
     Way::new("dirty", "standalone", "copy"),
 ];
+
+fn ways() -> Vec<Way> {
+    with_mounted(&WAYS)
+}
 
 /// A scene with work in its source.
 fn spoiled() -> Scene {
@@ -27,7 +31,7 @@ fn spoiled() -> Scene {
 /// Panics unless each way is refused so.
 #[track_caller]
 fn refused_in_all(scene: &Scene, more: &[&str], exit: i32, code: &str) {
-    for way in WAYS {
+    for way in ways() {
         let words = [&way.arguments()[1..], more].concat();
         refused(scene, &words, exit, code);
     }
@@ -36,7 +40,7 @@ fn refused_in_all(scene: &Scene, more: &[&str], exit: i32, code: &str) {
 /// Panics unless each way works, with these arguments too, and goes away again.
 #[track_caller]
 fn works_in_all(scene: &Scene, more: &[&str]) {
-    for way in WAYS {
+    for way in ways() {
         let words = [&way.arguments()[..], more].concat();
         let made = scene.fwt().run(scene.root(), words).success();
         let tree = scene.sandbox.existing(made["path"].as_str().expect("it is text"));
@@ -73,7 +77,7 @@ fn case_b53_never_inside_the_source_in_any_way() {
     }
     // Nor inside the repository of a source whose files are elsewhere.
     let linked = scene.source.reference(&scene.sandbox.path("linked"), "HEAD");
-    for way in WAYS {
+    for way in ways() {
         let at = scene.common_dir.join("t");
         let words = [&way.arguments()[..], &["--at", at.to_str().expect("it is text")]].concat();
         let answer = scene.fwt().run(&linked.root, words);
@@ -91,7 +95,7 @@ fn no_such_revision_name_or_branch_in_any_way() {
     for branch in ["-x", "a..b", "a b", "", "a.lock"] {
         refused_in_all(&scene, &[&format!("--branch={branch}")], 2, "bad-name");
     }
-    for way in WAYS {
+    for way in ways() {
         for name in ["", "..", "../x", "a\nb", "/a"] {
             refused(&scene, &way.arguments_for(name)[1..], 2, "bad-name");
         }
@@ -119,7 +123,7 @@ fn a_branch_that_is_checked_out_elsewhere() {
     let scene = spoiled();
     scene.source.git(["worktree", "add", "--quiet", "-b", "busy", "../busy"]);
     let before = scene.state();
-    for way in WAYS {
+    for way in ways() {
         let words = [&way.arguments()[..], &["--branch", "busy"]].concat();
         let answer = scene.fwt().run(scene.root(), words);
         assert_clean(&answer, 4, "branch-exists");
@@ -136,7 +140,7 @@ fn a_name_that_is_taken_in_every_way() {
     let scene = spoiled();
     let first = scene.create(&["t"]);
     let before = Snapshot::of(&first.root);
-    for way in WAYS {
+    for way in ways() {
         let answer = scene.fwt().run(scene.root(), way.arguments());
         assert_clean(&answer, 4, "name-taken");
         assert_eq!(scene.fwt().list_all(scene.root()).len(), 1);
@@ -170,7 +174,7 @@ fn a_read_only_source_in_every_way() {
     let scene = spoiled();
     let before = scene.state();
     let bind = Bind::read_only(scene.root());
-    for way in WAYS {
+    for way in ways() {
         let answer = scene.fwt().run(scene.root(), way.arguments());
         if way.is_linked() {
             assert_clean(&answer, 5, "read-only");
@@ -201,12 +205,8 @@ fn case_b11_what_is_mounted_in_the_source_does_not_come() {
     let places = ["dir", "target/mounted"];
     let binds = places.map(|place| Bind::new(&alien, &scene.source.path(place)));
     let before = Snapshot::of(&alien);
-    let over_sealed = [
-        Way::new("clean", "linked", "overlay"),
-        Way::new("dirty", "linked", "overlay"),
-        Way::new("all", "standalone", "overlay"),
-    ];
-    for way in WAYS.into_iter().chain(over_sealed) {
+    let clean = Way::new("clean", "linked", "overlay");
+    for way in ways().into_iter().chain([clean]) {
         let made = scene.fwt().run(scene.root(), way.arguments()).success();
         let tree = scene.sandbox.existing(made["path"].as_str().expect("it is text"));
         let is_said = |place: &str| {
@@ -290,7 +290,7 @@ fn a_source_of_another_owner_in_every_way() {
 #[test]
 fn relative_paths_count_from_where_one_is_in_every_way() {
     let scene = spoiled();
-    for way in WAYS {
+    for way in ways() {
         for (directory, source, at) in [
             ("src/dir", ".", "../../t"),
             ("", "src", "./t"),

@@ -11,9 +11,8 @@ use super::beside;
 use super::creates::at_once;
 use super::source::assert_clean_is_clean;
 use crate::leftovers::id_of;
-use crate::mount::can_mount;
 use crate::scene::Scene;
-use crate::ways::{Way, spoil};
+use crate::ways::{Way, spoil, with_mounted};
 
 const WAYS: [Way; 4] = [
     Way::new("clean", "linked", "copy"),
@@ -22,15 +21,8 @@ const WAYS: [Way; 4] = [
     Way::new("dirty", "standalone", "copy"),
 ];
 
-/// These, and where something can be mounted those over sealed trees too.
 fn ways() -> Vec<Way> {
-    let over_sealed = [
-        Way::new("dirty", "linked", "overlay"),
-        Way::new("all", "linked", "overlay"),
-        Way::new("dirty", "standalone", "overlay"),
-    ];
-    let over_sealed = over_sealed.into_iter().filter(|_| can_mount());
-    WAYS.into_iter().chain(over_sealed).collect()
+    with_mounted(&WAYS)
 }
 
 /// 32 at once, of any way, each on a branch of its own.
@@ -76,6 +68,13 @@ fn case_b42_many_creates_of_every_way() {
 fn case_b42_many_creates_that_share_bytes() {
     let Some(sandbox) = Sandbox::on(Filesystem::Xfs) else { return };
     let ways = WAYS.map(|way| Way { backend: "reflink", ..way });
+    many_at_once(&Scene::within(sandbox), &ways);
+}
+
+#[test]
+fn case_b42_many_creates_of_snapshots() {
+    let Some(sandbox) = Sandbox::on(Filesystem::Btrfs) else { return };
+    let ways = WAYS.map(|way| Way { backend: "btrfs", ..way });
     many_at_once(&Scene::within(sandbox), &ways);
 }
 
